@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import inspect
 import os
 import platform
 import statistics
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +22,6 @@ from phinmf.arrays.threads import available
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
-#: The default options of `tl_nmf`.
-DEFAULTS = {name: p.default for name, p in inspect.signature(phinmf.tl_nmf).parameters.items()}
-
-
 #: The recordings, which are not part of the project, and where each of them is.
 RECORDING, NOTES = "armstrong.wav", "two_notes_sim1.mat"
 SOURCES = {
@@ -35,6 +30,20 @@ SOURCES = {
     NOTES: "It comes with the code of Zhang, Soubies and Févotte (2020):"
     " copy it into data/, or set PHINMF_DATA to its folder.",
 }
+
+
+class Piece(NamedTuple):
+    """A mixture is the sum of its stems."""
+
+    kind: str
+    name: str
+    stems: dict[str, np.ndarray]  #: each (n,) or (n, channels)
+    rate: int
+
+    def cut(self, seconds: float) -> Piece:
+        """The first seconds of it."""
+        n = round(seconds * self.rate)
+        return self._replace(stems={name: y[:n] for name, y in self.stems.items()})
 
 
 def data_folder(name: str = RECORDING) -> Path | None:

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import soundfile
 import soxr
+from _common import Piece
+from _modules import arrangements
 from _packages import Missing, debian, npm, wheel
 from _scores import parts, play
-from _trackers import CHANNELS, FULL, sound
 
 from phinmf.audio.example import example
 
 RATE = 16_000
 SECONDS = 10.0
 HUMAN = 0.02  # maximum delay of a player in seconds
-
-
-class Piece(NamedTuple):
-    """A mixture is the sum of its stems."""
-
-    kind: str
-    name: str
-    stems: dict[str, np.ndarray]  #: each (n,) or (n, channels)
-    rate: int = RATE
-
-    def cut(self, seconds: float) -> Piece:
-        """The first seconds of it."""
-        n = round(seconds * self.rate)
-        return self._replace(stems={name: y[:n] for name, y in self.stems.items()})
 
 
 TEMPO = 97.0  # quarter notes per minute
@@ -56,7 +42,7 @@ def chorales() -> Iterator[Piece]:
             late = rng.uniform(0, HUMAN * TEMPO / 60, len(notes))
             played = [n._replace(start=n.start + x) for n, x in zip(notes, late, strict=True)]
             stems[instrument] = play(played, number, font, RATE, TEMPO)
-        yield Piece("chorale", name, _cut(stems))
+        yield Piece("chorale", name, _cut(stems), RATE)
 
 
 # sixteen steps of a pattern for each pitch of a piece; a pitch is a source
@@ -86,7 +72,7 @@ def pianos() -> Iterator[Piece]:
             notes[pitch] = _read(recorded[nearest], 2 ** ((nearest - pitch) / 12))
         rng = np.random.default_rng(len(name))
         stems = {str(p): _loop(patterns[p], [notes[p]], 0.3, rng) for p in patterns}
-        yield Piece("piano", name, _cut(stems))
+        yield Piece("piano", name, _cut(stems), RATE)
 
 
 DRUMKITS = {
@@ -114,63 +100,12 @@ def drums() -> Iterator[Piece]:
             if not hits:
                 raise Missing(f"{name} has no {drum} in this version of hydrogen-drumkits")
             stems[drum] = _loop(BEATS[drum], hits, 0.14, rng)
-        yield Piece("drums", name, _cut(stems))
+        yield Piece("drums", name, _cut(stems), RATE)
 
 
 def built_in() -> Iterator[Piece]:
     """The example of the package."""
-    yield Piece("example", "string, bars, drums", dict(example().stems))
-
-
-class Excerpt(NamedTuple):
-    """Where a stretch of a module starts, and the channels (from 1) of its three loudest stems."""
-
-    start: float
-    loudest: tuple[set[int], set[int], set[int]]
-
-
-# Channels that play mostly the same instrument are one stem; the channels beside the three loudest
-# stems are the fourth. Stretches are from the first minute, where all four are well heard.
-MODULES = {
-    "heroes-sound-tracks": {
-        "heroes02.xm": Excerpt(20, ({2, 3}, {1}, {5, 7})),
-        "heroes05.xm": Excerpt(5, ({5}, {1}, {6})),
-        "heroes10.xm": Excerpt(25, ({1}, {3}, {6})),
-    },
-    "pekka-kana-2-data": {
-        "song09.xm": Excerpt(0, ({8}, {7}, {9, 10})),
-        "song12.xm": Excerpt(40, ({1, 2, 3, 4}, {5}, {6})),
-        "song13.xm": Excerpt(30, ({3}, {1, 8, 11}, {4, 5, 6, 7})),
-    },
-    "pingus-data": {
-        "pingus-6.it": Excerpt(20, ({3}, {6}, {8, 9})),
-        "pingus-7.it": Excerpt(25, ({1}, {4, 5}, {2})),
-    },
-}
-MODULE_RATE = 44_100
-
-
-def arrangements() -> Iterator[Piece]:
-    """Game music in stereo; levels and places are those of the arrangement."""
-    for package, excerpts in MODULES.items():
-        folder = debian(package)
-        for name, excerpt in excerpts.items():
-            (module,) = folder.rglob(name)
-            mixture, stems = played(module, excerpt)
-            # libxmp rounds each sample down to 16 bits
-            if np.abs(mixture - sum(stems.values())).max() * FULL >= len(stems):
-                print(f"no {name}: its stems do not add up", flush=True)
-            else:
-                yield Piece("arrangement", module.stem, stems, MODULE_RATE)
-
-
-def played(module: Path, excerpt: Excerpt) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """All channels of a module together, and its stems alone."""
-    first, end = round(excerpt.start * MODULE_RATE), excerpt.start + SECONDS
-    parts = {" ".join(map(str, sorted(part))): part for part in excerpt.loudest}
-    parts["others"] = set(range(1, CHANNELS + 1)) - set.union(*excerpt.loudest)
-    stems = {name: sound(module, end, MODULE_RATE, part)[first:] for name, part in parts.items()}
-    return sound(module, end, MODULE_RATE)[first:], stems
+    yield Piece("example", "string, bars, drums", dict(example().stems), RATE)
 
 
 SONG_SECONDS = 20.0

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from _common import timed
-from _pieces import Piece
+from _common import Piece, timed
 from _source_scores import Scores, component_signals, grouped, oracle_grouping, score
 from scipy.signal import ShortTimeFFT, get_window
 

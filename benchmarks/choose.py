@@ -13,8 +13,8 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import ROOT, machine, read_csv, table, write_csv
-from _pieces import Piece, pieces
+from _common import ROOT, Piece, machine, read_csv, table, write_csv
+from _pieces import pieces
 from _separators import COMPONENTS, even, mean_scores
 from _source_scores import component_signals, grouped, oracle_grouping
 from sklearn.exceptions import ConvergenceWarning

@@ -1,4 +1,4 @@
-"""Transforming frames against scikit-learn's NMF.transform, and what a checkpoint costs.
+"""Transforming frames against scikit-learn's NMF.transform.
 
 Both transforms know the same dictionary; scikit-learn is given the power in the learned transform,
 ours computes it from the frames. Sparsity 0; scikit-learn stops by its own rule, ours by each
@@ -8,12 +8,10 @@ frame's.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
-from _common import interleaved, machine, median, recording, timed, write_csv
+from _common import interleaved, machine, median, recording, write_csv
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
@@ -50,34 +48,12 @@ def transforms(Y: np.ndarray, dtype: type) -> list[dict[str, object]]:
     ]
 
 
-def checkpoints(Y: np.ndarray) -> list[dict[str, object]]:
-    """Time of one checkpoint, relative to the ten seconds between two."""
-    from phinmf.fit import checkpoint
-
-    times = []
-
-    def timed_write(*arguments: object) -> None:
-        times.append(timed(lambda: write(*arguments))[1])
-
-    write, checkpoint.write = checkpoint.write, timed_write
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.npz"
-        phinmf.tl_nmf(Y, 10, random_state=0, checkpoint=phinmf.Checkpoint(path, every=0))
-        size = path.stat().st_size
-    checkpoint.write = write
-    share = f"{max(times) / 10:.4f}"
-    return [
-        {"what": "checkpoint: share of 10 s, the slowest one", "value": share, "goal": "≤ 0.02"},
-        {"what": "checkpoint: megabytes", "value": f"{size / 1e6:.1f}", "goal": ""},
-    ]
-
-
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
     Y = recording()
-    rows = [*transforms(Y, np.float64), *transforms(Y, np.float32), *checkpoints(Y)]
+    rows = [*transforms(Y, np.float64), *transforms(Y, np.float32)]
     for row in rows:
         print(row)
     write_csv("estimator", rows)

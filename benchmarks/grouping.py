@@ -1,8 +1,8 @@
 """How well does `unmix --groups` group components? Pieces with exact stems, against the oracle.
 
-Of all pieces every second one is measured: on the others the constants of the rule were chosen.
-A piece is taken apart once; what is kept in a folder are the inner products of its components and
-sources, from which any grouping is scored.
+Of all pieces every second one is measured: on the others the constants of the rule were chosen
+(`--chosen` shows them). A piece is taken apart once; what is kept in a folder are the similarities
+of its components and their inner products with the sources, from which any grouping is scored.
 """
 
 from __future__ import annotations
@@ -17,24 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import ROOT, machine, write_csv
+from _common import ROOT, Piece, machine, write_csv
 from _modules import modules
-from _pieces import Piece, pieces
-from _separators import even
-from _source_scores import LIMIT, oracle_grouping, oracle_mask, score
+from _pieces import pieces
+from _source_scores import LIMIT, oracle_grouping
 from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
 import phinmf
 from phinmf.unmixing.similarity import divide, similarity, spectra_of
 
-SIZES = 8, 24  # numbers of components
 RENDERED = "chorale", "piano", "drums", "example"
-WINDOW = 0.093  # s, of the oracle mask; the default of unmix
 MEASURES = "snr", "si_sdr"
-MIXTURE, CHANCE, RULE, ORACLE, MASK = GROUPS = (
-    "mixture", "chance", "the rule", "oracle groups", "oracle mask",
-)  # fmt: skip
+MIXTURE, CHANCE, RULE, ORACLE = GROUPS = "mixture", "chance", "the rule", "oracle groups"
 DRAWS = 20  # groupings by chance, of equal size
 QUICK = 1  # pieces
 
@@ -45,8 +40,7 @@ class Case:
 
     products: np.ndarray  #: (K + J, K + J): inner products of the components and the sources
     oracle: np.ndarray  #: (K,): the source of each component
-    mask: np.ndarray  #: SNR and SI-SDR of the oracle mask, means over sources
-    labels: np.ndarray  #: (K,): the group of each component by the rule
+    similarity: np.ndarray  #: (K, K)
 
     @property
     def K(self) -> int:
@@ -56,6 +50,11 @@ class Case:
     def J(self) -> int:
         """Number of sources."""
         return len(self.products) - self.K
+
+    def labels(self) -> np.ndarray:
+        """The group of each component by the rule."""
+        energies = np.diag(self.products)[: self.K]
+        return divide(self.similarity, self.J, energies / energies.sum())
 
     def scores(self, members: np.ndarray) -> np.ndarray:
         """SNR and SI-SDR of sums of components, rows of zeros and ones, for each source."""
@@ -81,63 +80,61 @@ class Case:
         return {
             MIXTURE: self.scores(np.ones((1, self.K)))[:, 0].mean(axis=1),
             CHANCE: np.mean([self.matched(labels) for labels in draws], axis=0),
-            RULE: self.matched(self.labels),
+            RULE: self.matched(self.labels()),
             ORACLE: np.diagonal(by_oracle, axis1=1, axis2=2).mean(axis=1),
-            MASK: self.mask,
         }
 
 
-def measured_pieces() -> Iterator[Piece]:
+def half(first: int) -> Iterator[Piece]:
     """Every second of the rendered pieces and arrangements, which have always the same order."""
     everything = chain(pieces(RENDERED), modules())
-    yield from islice(everything, 1, None, 2)
+    yield from islice(everything, first, None, 2)
 
 
-def case(folder: Path, piece: Piece, K: int) -> Case:
+def case(folder: Path, piece: Piece) -> Case:
     """Take a piece apart, or read what was kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / re.sub(r"[^\w.-]+", "_", f"{piece.kind} {piece.name} {K}.npz")
+    path = folder / re.sub(r"[^\w.-]+", "_", f"{piece.kind} {piece.name}.npz")
     if path.exists():
         with np.load(path) as arrays:
             return Case(**arrays)
-    new = taken_apart(piece, K)
+    new = taken_apart(piece)
     np.savez(path, **asdict(new))
     return new
 
 
-def taken_apart(piece: Piece, K: int) -> Case:
-    """Use `unmix` and its automatic groups as users do."""
+def taken_apart(piece: Piece) -> Case:
+    """Use `unmix` as users do."""
     stems = np.stack(list(piece.stems.values()))
     stems = stems.reshape(*stems.shape[:2], -1)
-    u = phinmf.unmix(stems.sum(axis=0), piece.rate, K, seed=0)
+    u = phinmf.unmix(stems.sum(axis=0), piece.rate, seed=0)
+    K = len(u.components)
     signals = np.concatenate([u.components, stems]).reshape(K + len(stems), -1)
-    products = signals @ signals.T
     channels = np.einsum("knc,knd->kcd", u.components, u.components)
-    S = similarity(u.H, spectra_of(u.model), channels, piece.rate).round(4)
-    energies = np.diag(products)[:K]
-    masked = oracle_mask(stems, even(WINDOW, piece.rate))
-    mask = [score(estimate, stems, j) for j, estimate in enumerate(masked)]
     return Case(
-        products=products,
+        products=signals @ signals.T,
         oracle=oracle_grouping(u.components, stems),
-        mask=np.mean([[getattr(s, name) for name in MEASURES] for s in mask], axis=0),
-        labels=divide(S, len(stems), energies / energies.sum()),
+        similarity=similarity(u.H, spectra_of(u.model), channels, piece.rate).round(4),
     )
 
 
 def by_kind(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Mean decibels by kind of sound and number of components."""
+    """Mean decibels by kind of sound, and which part of the gain of the oracle the rule reaches."""
     table = []
     for sound in ("arrangements", "rendered"):
-        for K in SIZES:
-            mine = [r for r in rows if r["K"] == K
-                    and (r["kind"] == "arrangement") == (sound == "arrangements")]  # fmt: skip
-            row = {"sound": sound, "K": str(K), "pieces": str(len({r["piece"] for r in mine}))}
-            for groups in GROUPS:
-                for measure in MEASURES:
-                    decibels = [float(r[measure]) for r in mine if r["groups"] == groups]
-                    row[f"{groups}: {measure}"] = f"{np.mean(decibels):.1f}" if decibels else ""
-            table.append(row)
+        mine = [r for r in rows if (r["kind"] == "arrangement") == (sound == "arrangements")]
+        if not mine:
+            continue
+        row = {"sound": sound, "pieces": str(len({r["piece"] for r in mine}))}
+        for measure in MEASURES:
+            mean = {
+                groups: float(np.mean([float(r[measure]) for r in mine if r["groups"] == groups]))
+                for groups in GROUPS
+            }
+            row |= {f"{groups}: {measure}": f"{mean[groups]:.1f}" for groups in GROUPS}
+            gained = (mean[RULE] - mean[CHANCE]) / (mean[ORACLE] - mean[CHANCE])
+            row[f"part of the gain: {measure}"] = f"{gained:.2f}"
+        table.append(row)
     return table
 
 
@@ -145,22 +142,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, default=ROOT / "data" / "grouping", metavar="FOLDER",
                         help="where what was computed is kept for the next time")  # fmt: skip
+    parser.add_argument("--chosen", action="store_true",
+                        help="the other half of the pieces; writes no results")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="one piece; writes no results")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
     rows = []
-    for piece in islice(measured_pieces(), QUICK if options.quick else None):
-        for K in SIZES:
-            this = case(options.keep, piece, K)
-            what = {"kind": piece.kind, "piece": piece.name, "K": K, "sources": this.J}
-            for groups, scores in this.results().items():
-                decibels = zip(MEASURES, (f"{x:.3f}" for x in scores), strict=True)
-                rows.append(what | {"groups": groups, **dict(decibels)})
+    for piece in islice(half(0 if options.chosen else 1), QUICK if options.quick else None):
+        this = case(options.keep, piece)
+        what = {"kind": piece.kind, "piece": piece.name, "K": this.K, "sources": this.J}
+        for groups, scores in this.results().items():
+            decibels = zip(MEASURES, (f"{x:.3f}" for x in scores), strict=True)
+            rows.append(what | {"groups": groups, **dict(decibels)})
         print(piece.kind, piece.name, flush=True)
     kinds = by_kind(rows)
     print(*kinds, sep="\n")
-    if not options.quick:
+    if not options.quick and not options.chosen:
         write_csv("grouping", rows)
         write_csv("grouping_kinds", kinds)
 

@@ -1,9 +1,9 @@
 """A listener who errs: marks where a result is most wrong, and what they improve.
 
 Pieces with exact stems are taken apart, and automatic groups get the names of the sources that
-suit them. A simulated listener looks for boxes in time and frequency that hold the largest error
-and mostly one source, and marks them as that source's. Some marks are wrong: they name another
-source, or are shifted in time.
+suit them. A simulated listener looks for boxes in time and frequency in which most is wrong that a
+mark can mend, and says whose they are: of the source that is strongest there. Some marks are wrong:
+they name another source, or are shifted in time.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from phinmf.unmixing.similarity import divide, similarity, spectra_of
 KINDS = ("chorale", "piano", "drums", "example", "arrangement")
 K = 24
 NUMBERS = 5, 10, 20  # of marks
+CARELESS = 10  # marks of another listener
 WRONG = 0.0, 0.1, 0.2  # share of marks
 SECONDS, OCTAVES = (0.25, 0.5, 1.0), (0.5, 1.0, 2.0)  # sizes of boxes
 LOWEST = 60.0  # Hz
-ONE = 0.9  # share of the energy of a box from which on a listener hears one source
+MOSTLY = 0.75  # share of the energy
 SHIFT = 0.5, 2.0  # s, of a mark that is badly placed
 
 
@@ -93,8 +94,13 @@ def planes(y: np.ndarray, M: int) -> np.ndarray:
     return np.stack([np.fft.rfft(phinmf.to_frames(x, M), axis=1) for x in y])
 
 
-def placed(result: Result, number: int) -> list[Box]:
-    """Boxes where the error is largest, of those that mostly one source is heard in."""
+def placed(result: Result, number: int, careless: bool = False) -> list[Box]:
+    """Boxes where a mark can mend most, the worst first.
+
+    That is the error there, less what would be wrong with the mark: the energy of all sources but
+    the strongest, which would be missing in their groups and be in another one. A careless listener
+    looks at the error alone, wherever one source has `MOSTLY` the energy.
+    """
     M, rate = result.model.M, result.piece.rate
     X, X_hat = planes(result.stems, M), planes(result.before, M)
     powers = np.square(np.abs(X)).sum(axis=1)
@@ -102,10 +108,12 @@ def placed(result: Result, number: int) -> list[Box]:
     candidates = list(boxes_of(result.source.length / rate, rate / 2))
     edges = np.array([edges_of(box, M / 2 / rate, rate / M) for box in candidates])
     shares = np.stack([sums_in(power, edges) for power in powers], axis=1)
-    one = shares.max(axis=1) >= ONE * shares.sum(axis=1)
+    wrong_then = 2 * (shares.sum(axis=1) - shares.max(axis=1))
+    if careless:
+        wrong_then = np.where(shares.max(axis=1) >= MOSTLY * shares.sum(axis=1), 0.0, np.inf)
     names, boxes = list(result.piece.stems), []
     while len(boxes) < number:
-        best = int(np.where(one, sums_in(error, edges), -1.0).argmax())
+        best = int((sums_in(error, edges) - wrong_then).argmax())
         boxes.append(replace(candidates[best], group=names[int(shares[best].argmax())]))
         low, high, start, end = edges[best]
         error[low:high, start:end] = 0
@@ -164,15 +172,18 @@ def rows_of(piece: Piece, seeds: int) -> Iterator[dict[str, Any]]:
     before = mean_scores(result.before, result.stems)
     yield what | none | {"way": "automatic groups"} | before
     yield what | none | {"way": "oracle groups"} | result.oracle
-    boxes = placed(result, max(NUMBERS))
-    for number in NUMBERS:
+    careful, careless = placed(result, max(NUMBERS)), placed(result, CARELESS, careless=True)
+    for way, boxes, number in [
+        *(("marks", careful, number) for number in NUMBERS),
+        ("careless marks", careless, CARELESS),
+    ]:
         for share in WRONG:
             for seed in range(seeds):
                 marks = result.marks(with_errors(result, boxes[:number], share, seed))
                 model, seconds = timed(lambda: refine(result.source, result.model, marks))  # noqa: B023
                 scores = mean_scores(result.heard(model, marks), result.stems)
                 how = {"marks": number, "wrong": share, "seed": seed, "seconds": round(seconds, 3)}
-                yield what | how | {"way": "marks"} | scores
+                yield what | how | {"way": way} | scores
 
 
 def main() -> None:
@@ -199,7 +210,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     cases = dict.fromkeys((row["way"], row["marks"], row["wrong"]) for row in rows)
     for way, number, wrong in sorted(cases, key=lambda case: (case[0], case[1:])):
         mine = [r for r in rows if (r["way"], r["marks"], r["wrong"]) == (way, number, wrong)]
-        name = way if way != "marks" else f"{number} marks, {wrong:.0%} wrong"
+        name = f"{number} {way}, {wrong:.0%} wrong" if number else way
         line = {"way": name}
         for kind in [*dict.fromkeys(row["kind"] for row in rows), "all pieces"]:
             chosen = [r for r in mine if kind in (r["kind"], "all pieces")]

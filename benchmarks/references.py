@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from _common import machine, table, write_csv
-from _pieces import Piece, pieces
+from _common import Piece, machine, table, write_csv
+from _pieces import pieces
 from _separators import mean_scores
 from _source_scores import grouped, oracle_grouping
 

@@ -16,8 +16,8 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from _common import machine, table, write_csv
-from _pieces import MAKERS, Piece, pieces
+from _common import Piece, machine, table, write_csv
+from _pieces import MAKERS, pieces
 from _separators import Setting, even, mean_scores, measured, scikit_learn
 from _source_scores import oracle_mask
 from sklearn.exceptions import ConvergenceWarning

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from sklearn.exceptions import ConvergenceWarning
 
 from phinmf._types import Array
 from phinmf.analysis import atom_energies, atoms_for_energy, energy_curve
@@ -19,7 +21,6 @@ from phinmf.divergences import Divergence
 from phinmf.linalg.manifold import dct
 from phinmf.report import plots
 from phinmf.result import Result
-from phinmf.warn import early_stops
 
 WINDOW = 0.04  # seconds
 COMPONENTS = 8
@@ -65,7 +66,8 @@ def main() -> None:
 
 def fit(Y: Array, **options: Any) -> Result:
     """Call `tl_nmf` with the options of the demo; the status is printed, so nothing warns."""
-    with early_stops():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return tl_nmf(Y, COMPONENTS, sparsity=SPARSITY, random_state=0, **options)
 
 

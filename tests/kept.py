@@ -7,7 +7,7 @@ from fuzz.written import check_folder
 
 from phinmf.cli import main
 
-QUICK = ["-k", "2", "--window", "64", "--fixed", "--no-report"]
+QUICK = ["-k", "2", "--window", "64", "--no-report"]
 
 
 def everything(folder):

@@ -84,6 +84,12 @@ def divergence_named(name):
     return (DIVERGENCES | OWN | BETAS)[name]
 
 
+def mean_power(X, pairs=False):
+    """(M, N): the mean over channels of x²; (M/2, N) if rows 2p and 2p + 1 of Φ share a power."""
+    v = (X**2).mean(axis=0)
+    return v.reshape(len(v) // 2, 2, -1).mean(axis=1) if pairs else v
+
+
 #: (divergence, engine): every pair of names that works together
 SUPPORTED = [
     (divergence, engine)
@@ -113,17 +119,20 @@ class Problem:
         engine="array",
         dtype=np.float64,
         weighted=False,
+        pairs=False,
     ):
         self.rng = np.random.default_rng(seed)
         self.M, self.N, self.K, self.C, self.eps = M, N, K, C, eps
         self.divergence = divergence_named(divergence)
         self.Y = self.rng.standard_normal((C, M, N)).astype(dtype)
         self.Phi = random_orthogonal(M, self.rng, dtype)
-        self.W = self.rng.random((M, K)).astype(dtype)
+        self.pairs = pairs
+        self.W = self.rng.random((M // 2 if pairs else M, K)).astype(dtype)
         self.W /= self.W.sum(axis=0)
         self.H = (M * self.rng.random((K, N)) / K).astype(dtype)
         self.on_tensors = engine.endswith(ON_TENSORS)
         weights = self.rng.integers(0, 4, N).astype(float) if weighted else None
+        self.weights = np.ones(N) if weights is None else weights
         self.engine = engine_kind(engine)(self.give(self.Y), self.divergence, weights=weights)
         self.engine.rotate(self.give(self.Phi))
         self.engine.set_activations(self.give(self.H))
@@ -139,13 +148,6 @@ class Problem:
     def antisymmetric(self, norm=1.0):
         E = skew(self.rng.standard_normal((self.M, self.M)))
         return norm * E / max(np.linalg.norm(E), 1e-300)
-
-    def cost(self, W, mu):
-        """C(Φ, W, H) straight from its definition."""
-        X, H = self.Phi @ self.Y, self.engine.activations()
-        v = (X**2).mean(axis=0)
-        fit = self.divergence.value(v, W @ H + self.eps, self.eps).sum()
-        return fit + mu * (W.sum(axis=0) * H.sum(axis=1)).sum()
 
 
 seeds = st.integers(0, 2**32 - 1)

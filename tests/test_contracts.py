@@ -14,7 +14,9 @@ from problems import (
     TESTED,
     Problem,
     divergence_named,
+    engine_kind,
     frames_for,
+    mean_power,
     notes,
     serves,
 )
@@ -26,7 +28,7 @@ from phinmf.divergences import DIVERGENCES, Divergence, DivergenceName, Penalty
 from phinmf.divergences.base import multiply
 from phinmf.engines import ENGINES, EngineName, sums
 from phinmf.inits import INITS, Frames, Init, InitName
-from phinmf.linalg.manifold import orthogonality_error, random_orthogonal
+from phinmf.linalg.manifold import givens, orthogonality_error, random_orthogonal
 from phinmf.solvers import SOLVERS, Descent, Solver, SolverName
 
 NAMES = {
@@ -56,22 +58,25 @@ def test_types_know_the_names_of_the_registries():
 
 
 @pytest.mark.parametrize(("solver", "divergence", "engine"), EVERYTHING)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_fit(solver, divergence, engine, dtype):
+@pytest.mark.parametrize(
+    ("dtype", "pairs"), [(np.float32, False), (np.float64, False), (np.float32, True)]
+)
+def test_fit(solver, divergence, engine, dtype, pairs):
     Y = np.stack([notes(seed=s) for s in range(2)]).astype(dtype)
     given, engine = frames_for(Y, engine)
 
     def fit():
         d = OWN.get(divergence, divergence)
         r = phinmf.tl_nmf(given, 3, solver=solver, divergence=d, engine=engine, init="random",
-                          random_state=1, max_iter=6, tol=0)  # fmt: skip
+                          pairs=pairs, random_state=1, max_iter=6, tol=0)  # fmt: skip
         assert type(r.Phi) is type(r.W) is type(r.H) is type(given)
         return dataclasses.replace(r, Phi=host(r.Phi), W=host(r.W), H=host(r.H))
 
     r = fit()
     _, M, N = Y.shape
     assert np.array_equal(host(given), Y)
-    assert (r.Phi.shape, r.W.shape, r.H.shape) == ((M, M), (M, 3), (3, N))
+    P = M // 2 if pairs else M
+    assert (r.Phi.shape, r.W.shape, r.H.shape) == ((M, M), (P, 3), (3, N))
     assert r.Phi.dtype == r.W.dtype == r.H.dtype == dtype
     assert orthogonality_error(r.Phi) < (1e-6 if dtype == np.float32 else 1e-13)
     assert np.allclose(r.W.sum(axis=0), 1, atol=1e-6)
@@ -97,11 +102,12 @@ def objective_of(r, Y, divergence):
     """C(Φ, W, H) of the result, from its definition, in the units of the data."""
     Y = Y.astype(np.float64)
     mean = (Y**2).mean()
-    v = ((r.Phi @ Y) ** 2).mean(axis=0)
+    v = mean_power(r.Phi.astype(np.float64) @ Y, r.pairs)
     v_hat = r.W.astype(np.float64) @ r.H + r.floor
     d = divergence_named(divergence)
     fit = d.value(v / mean, v_hat / mean, r.floor / mean).sum()
-    return fit + d.default_sparsity / mean * r.H.sum(dtype=np.float64)
+    cost = fit + d.default_sparsity / mean * r.H.sum(dtype=np.float64)
+    return 2 * cost if r.pairs else cost
 
 
 x = np.concatenate([-np.geomspace(1e-2, 3, 9), np.geomspace(1e-2, 3, 9)])
@@ -253,23 +259,35 @@ def test_a_solver_that_cannot_descend_says_so(name, engine):
 
 
 @pytest.mark.parametrize(("divergence", "engine"), SUPPORTED)
-@pytest.mark.parametrize(("C", "M", "N"), [(1, 2, 1), (1, 5, 40), (3, 6, 17)])
-def test_engine_contract(engine, divergence, C, M, N):
-    p = Problem(9, M=M, N=N, K=2, C=C, divergence=divergence, engine=engine)
-    X, eps = p.Phi @ p.Y, p.eps
-    v, v_hat = (X**2).mean(axis=0), p.W @ p.H + eps
+@pytest.mark.parametrize(
+    ("C", "M", "N", "weighted", "pairs"),
+    [
+        (1, 2, 1, False, False),
+        (1, 5, 40, True, False),
+        (3, 6, 17, False, False),
+        (1, 6, 40, False, True),
+        (2, 6, 40, True, True),
+    ],
+)
+def test_engine_contract(engine, divergence, C, M, N, weighted, pairs):
+    p = Problem(
+        9, M=M, N=N, K=2, C=C, divergence=divergence, engine=engine, weighted=weighted, pairs=pairs
+    )
+    d, weights, X, eps = p.divergence, p.weights, p.Phi @ p.Y, p.eps
+    v, v_hat, powers = mean_power(X, pairs), p.W @ p.H + eps, mean_power(X)
+    both = np.repeat(np.arange(M // 2), 2) if pairs else np.arange(M)  # rows of W, one for an atom
     objective = p.objective
     assert p.engine.shape == (C, M, N)
     assert np.allclose(host(p.engine.powers()), (p.Y**2).mean(axis=(0, 1)))
-    assert np.allclose(host(p.engine.energies()), v.sum(axis=1))
+    assert np.allclose(host(p.engine.energies()), powers @ weights)
     assert np.allclose(host(p.engine.activations()), p.H)
-    assert np.allclose(host(p.engine.activation_sums()), p.H.sum(axis=1))
+    assert np.allclose(host(p.engine.activation_sums()), p.H @ weights)
 
     def expected(X):
-        v = (X**2).mean(axis=0)
-        f_prime = p.divergence.slope(v, v_hat, eps) * X
+        v = mean_power(X, pairs)
+        f_prime = d.slope(v, v_hat, eps)[both] * X * weights
         G = sum(f @ x.T for f, x in zip(f_prime, X, strict=True)) / C
-        return p.divergence.value(v, v_hat, eps).sum(), G
+        return (1 + pairs) * (d.value(v, v_hat, eps) @ weights).sum(), G
 
     T, other = random_orthogonal(M, p.rng), random_orthogonal(M, p.rng)
     there, elsewhere = p.give(T), p.give(other)
@@ -277,8 +295,16 @@ def test_engine_contract(engine, divergence, C, M, N):
         loss, G = objective.evaluate(given)
         assert loss == pytest.approx(expected(at)[0], rel=1e-12)
         assert np.allclose(host(G), expected(at)[1], rtol=1e-10, atol=1e-10)
-    assert np.allclose(host(objective.bound()), p.divergence.bound(v, v_hat, eps) @ v.T)
-    assert np.allclose(host(objective.curvature()), p.divergence.curvature(v, v_hat, eps) @ v.T)
+    bound, second = d.bound(v, v_hat, eps), d.curvature(v, v_hat, eps)
+    if pairs:  # the mean of f'' over the two rows
+        second = (d.slope(v, v_hat, eps) + second) / 2
+    assert np.allclose(host(objective.bound()), ((bound * weights) @ powers.T)[both])
+    assert np.allclose(host(objective.curvature()), ((second * weights) @ powers.T)[both])
+    if engine_kind(engine).pair_losses:
+        angles = np.concatenate([[0.0], p.rng.uniform(-1.5, 1.5, 3)])
+        losses = host(objective.pair_losses(np.array([0]), np.array([M - 1]), angles[None]))[0]
+        turned = [expected(givens(M, 0, M - 1, angle) @ X)[0] for angle in angles]
+        assert np.allclose(np.diff(losses), np.diff(turned), rtol=1e-9, atol=1e-9)
     objective.move(there)  # the last one evaluated
     assert objective.evaluate().loss == pytest.approx(expected(T @ X)[0], rel=1e-12)
     objective.move(elsewhere)  # not evaluated at all
@@ -286,11 +312,13 @@ def test_engine_contract(engine, divergence, C, M, N):
     fixed = p.engine.objective_of(p.give(v_hat - eps), eps)
     assert fixed.evaluate().loss == pytest.approx(objective.evaluate().loss, rel=1e-12)
     p.engine.rotate(p.give(p.Phi))
-    sums = p.engine.nmf_pass(p.give(p.W), Penalty(0.5), eps, 1.0)
-    P, Q = p.divergence.nmf_split(v, v_hat, eps)
-    H = p.H * (p.W.T @ P) / (p.W.T @ Q + 0.5)
-    P, Q = p.divergence.nmf_split(v, p.W @ H + eps, eps)
-    assert np.allclose(host(p.engine.activations()), H)
-    assert np.allclose(host(sums.numerator), P @ H.T)
-    assert np.allclose(host(sums.denominator), Q @ H.T)
-    assert np.allclose(host(sums.activation), H.sum(axis=1))
+    for gamma in (0.0, 0.5, 1.0):
+        p.engine.set_activations(p.give(p.H))
+        sums = p.engine.nmf_pass(p.give(p.W), Penalty(0.5), eps, gamma)
+        P, Q = d.nmf_split(v, v_hat, eps)
+        H = p.H * ((p.W.T @ P) / (p.W.T @ Q + 0.5)) ** gamma
+        P, Q = d.nmf_split(v, p.W @ H + eps, eps)
+        assert np.allclose(host(p.engine.activations()), H)
+        assert np.allclose(host(sums.numerator), P @ (H * weights).T)
+        assert np.allclose(host(sums.denominator), Q @ (H * weights).T)
+        assert np.allclose(host(sums.activation), H @ weights)

@@ -17,8 +17,7 @@ from phinmf.errors import InvalidValue
 from phinmf.fit import devices
 from phinmf.fit.advice import advise, refuse_transposed
 from phinmf.fit.checkpoint import Checkpoint, File
-from phinmf.fit.problem import problem_of, transform_problem
-from phinmf.fit.restarts import print_end, printed
+from phinmf.fit.problem import problem_of, transform_problem, warn_unless_converged
 from phinmf.inits import Init, InitName
 from phinmf.result import Callback, Result
 from phinmf.solvers import Solver, SolverName
@@ -193,11 +192,8 @@ def tl_nmf(
         frames, n_components, options, W=W, H=H, fixed=fixed, sample_weight=sample_weight
     )
     advise(problem.data.frames, problem.options)
-    if verbose:
-        callback = printed("tl_nmf", callback)
-    result = problem.fit(random_state, callback, file)
-    if verbose:
-        print_end("tl_nmf", result)
+    result = problem.fit(random_state, callback, file, "tl_nmf" if verbose else None)
+    warn_unless_converged(result.status, options.tol)
     return result
 
 
@@ -209,7 +205,6 @@ def learn_transform(
     solver: SolverName | Solver = "lbfgs",
     init: InitName | Init | ArrayLike | None = Options.init,
     divergence: DivergenceName | Divergence = Options.divergence,
-    n_atoms: int | float | None = Options.n_atoms,
     pairs: bool = Options.pairs,
     floor: float = Options.floor,
     method: Method = Method(n_iter_transform=5),  # noqa: B008 - frozen
@@ -233,9 +228,6 @@ def learn_transform(
         The model of |ΦY|², in the units of Y²; the floor is added to it. (M/2, N) with pairs.
     solver, init, divergence
         As in `tl_nmf`; the solver cannot be None.
-    n_atoms : int or float, optional
-        As in `tl_nmf`. The strongest rows of V̂ are fitted by the atoms that are learned, the others
-        by the other eigenvectors, both by falling power.
     pairs, floor
         As in `tl_nmf`.
     method : Method
@@ -257,18 +249,15 @@ def learn_transform(
     if solver is None:
         raise InvalidValue("solver is None, which leaves Φ alone: name a solver to learn it")
     options = Options(
-        solver=solver, init=init, divergence=divergence, sparsity=0.0, n_atoms=n_atoms, pairs=pairs,
-        floor=floor, method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
+        solver=solver, init=init, divergence=divergence, sparsity=0.0, pairs=pairs, floor=floor,
+        method=replace(method_of("method", method), n_iter_nmf=0), max_iter=max_iter,
         max_time=max_time, tol=tol, engine=engine, device=device, n_threads=n_threads,
     )  # fmt: skip
     problem = transform_problem(checks.frames(Y), V_hat, options)
     advise(problem.data.frames, options)
     callback = checks.function("callback", callback)
-    if verbose:
-        callback = printed("learn_transform", callback)
-    result = problem.fit(random_state, callback)
-    if verbose:
-        print_end("learn_transform", result)
+    result = problem.fit(random_state, callback, name="learn_transform" if verbose else None)
+    warn_unless_converged(result.status, options.tol)
     return result
 
 

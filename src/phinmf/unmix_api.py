@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,11 +13,8 @@ from numpy.typing import ArrayLike
 from phinmf import arrays, checks, storage
 from phinmf._types import Array, Components, Device, RandomState
 from phinmf.audio import ArraySource, Source
-from phinmf.audio.frames import to_frames, whole_signal
-from phinmf.errors import InvalidValue
-from phinmf.fit.automatic import AUTO
+from phinmf.audio.frames import whole_signal
 from phinmf.inits import InitName
-from phinmf.linalg.manifold import dct
 from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
 from phinmf.unmixing.learn import learn
@@ -30,9 +26,6 @@ from phinmf.unmixing.progress import Lines, Progress, no_progress
 from phinmf.unmixing.references import Sounds, check_references, references_of
 from phinmf.unmixing.separate import ArraySink, separate
 from phinmf.warn import say
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def unmix(
@@ -145,12 +138,7 @@ def unmix(
         n_threads=n_threads,
         device=device,
     )
-    saved = None if model is None else saved_model(model, rate)
-    if saved is not None and n_components not in (None, AUTO, saved.K):
-        raise InvalidValue(
-            f"n_components is {n_components}, but the model has {saved.K} components: leave"
-            " n_components out, or leave model out to learn others"
-        )
+    saved = None if model is None else saved_model(model, rate, n_components)
     source = ArraySource(columns(signal), rate)
     progress = Lines("unmix", say) if verbose else no_progress
     references = references_of(like, rate)
@@ -263,7 +251,7 @@ class Unmixing:
             what sounds from 12 to 15.5 s belongs to the voice. ``"low"`` and ``"high"`` in Hz limit
             it to a band; ``"silent": True`` says that the voice is silent there. A mark with
             ``"points"``, a list of seconds and Hz, and ``"seconds"`` and ``"octaves"``, the width
-            and the height of a brush, is a stroke.
+            and the height of a brush, is a stroke. They replace those of an earlier call.
         groups : dict of str to list of int, optional
             The numbers of the components of each group, counted from 1; by default those of the
             reference sounds. What is in none is called "rest".
@@ -296,7 +284,6 @@ class Unmixing:
         *,
         format: str | None = None,
         subtype: str | None = None,
-        gain: float = 0.0,
         overwrite: bool = False,
     ) -> Path:
         """Write a file for each component, the model and a page to listen to into a new folder.
@@ -309,8 +296,6 @@ class Unmixing:
             Format of the files, such as "WAV" (the default), "FLAC" or "MP3".
         subtype : str, optional
             Type of the samples, such as "PCM_16", "PCM_24" or "FLOAT" (the default for WAV).
-        gain : float
-            Decibels, the same for all components.
         overwrite : bool
             Replace a folder that was written before, if it holds nothing else and its files were
             not changed since.
@@ -322,70 +307,10 @@ class Unmixing:
         """
         from phinmf.unmix_file import unmix_file
 
-        output = Output(storage.named(folder, "folder"), format, subtype, gain, overwrite)
+        output = Output(storage.named(folder, "folder"), format, subtype, overwrite)
         source = ArraySource(columns(self.mixture), self.sample_rate)
         unmix_file(Request(source, output, UnmixOptions(), self.model, marks=self.marks))
         return output.folder
-
-    def plot_atoms(self, n: int = 6) -> Figure:
-        """Draw the atoms that carry the most energy, each beside its spectrum.
-
-        Parameters
-        ----------
-        n : int
-            Number of atoms.
-
-        Returns
-        -------
-        matplotlib Figure
-            The strongest atom first.
-        """
-        from phinmf.analysis import strongest_atoms
-        from phinmf.report import plots
-
-        frames = to_frames(self.mixture, self.model.M)
-        pairs = len(self.W) < len(self.Phi)
-        atoms = strongest_atoms(self.Phi, frames, n, pairs=pairs)
-        return plots.atoms(atoms, self.sample_rate, pairs=pairs)
-
-    def plot_activations(self) -> Figure:
-        """Draw how loud each component is over time.
-
-        Returns
-        -------
-        matplotlib Figure
-            One row for each component.
-        """
-        from phinmf.report import plots
-
-        return plots.activations(self.H, 2 * self.sample_rate / self.model.M)
-
-    def plot_energy(self) -> Figure:
-        """Draw how few atoms carry the energy.
-
-        Returns
-        -------
-        matplotlib Figure
-            The share of the energy in the strongest atoms, of this transform and of the DCT.
-        """
-        from phinmf.analysis import energy_curve
-        from phinmf.report import plots
-
-        M = self.model.M
-        frames = to_frames(self.mixture, M)
-        return plots.energy(energy_curve(self.Phi, frames), energy_curve(dct(M), frames))
-
-    def plot_cost(self) -> Figure:
-        """Draw the best objective so far, in percent of the last, against seconds of learning.
-
-        Returns
-        -------
-        matplotlib Figure
-            A curve that never rises.
-        """
-        from phinmf.report import plots
-
-        return plots.cost(self.history)
 
     def _repr_html_(self) -> str:
         """Return the player of the page, for a notebook."""
@@ -400,11 +325,13 @@ class Unmixing:
         return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
 
 
-def saved_model(model: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
+def saved_model(
+    model: UnmixModel | str | os.PathLike[str], sample_rate: int, n_components: Components | None
+) -> UnmixModel:
     """Return a model, or the one in a file or a folder."""
     from phinmf.unmixing.folder import model_of  # which loads soundfile
 
-    return model_of(model, sample_rate)
+    return model_of(model, sample_rate, n_components)
 
 
 def columns(signal: Array) -> Array:

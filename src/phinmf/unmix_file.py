@@ -8,7 +8,7 @@ from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.report.folder import write_report
 from phinmf.result import Callback
-from phinmf.unmixing.folder import format_of, model_of, read_folder, write_folder
+from phinmf.unmixing.folder import format_of, model_of, write_folder
 from phinmf.unmixing.groups import group_files, regroup
 from phinmf.unmixing.learn import fitting, learn
 from phinmf.unmixing.listing import FolderRecord
@@ -35,7 +35,7 @@ def unmix_file(
         if request.model is None:
             model = learn(recording, request.options, callback, progress, request.references)
         else:
-            model = model_of(request.model, recording.sample_rate)
+            model = model_of(request.model, recording.sample_rate, request.options.n_components)
         groups = request.groups
         if request.marks is not None and not isinstance(request.model, UnmixModel):
             n_threads = request.options.n_threads
@@ -48,22 +48,19 @@ def unmix_file(
             record = regroup(new, groups)
         if request.page:
             progress(PAGE, 0.0)
-            record = write_report(read_folder(new))
+            record = write_report(new)
     return record
 
 
-def check_request(request: Request) -> int:
-    """Return the number of components, or the usual one if they are to be counted.
-
-    Raise, before any work is done, if the request cannot be fulfilled.
-    """
+def check_request(request: Request) -> None:
+    """Raise, before any work is done, if the request cannot be fulfilled."""
     recording, output, options = request.recording, request.output, request.options
     check_references(request.references, options.solver, request.model)
     if request.model is None:
         K = fitting(options, recording).likely_components
         check_number(request.references, K)
     else:
-        model = model_of(request.model, recording.sample_rate)
+        model = model_of(request.model, recording.sample_rate, options.n_components)
         K = model.K
     sample_format = format_of(output, recording)
     if request.marks is not None:
@@ -81,4 +78,3 @@ def check_request(request: Request) -> int:
     elif request.references:
         group_files(groups_of(request.references, K), K, sample_format)
     check_free(output.folder, output.overwrite, request.inputs)
-    return K

@@ -1,8 +1,9 @@
 """Warnings that point at the line of the caller, however deep inside phinmf they arise.
 
 ``warnings.warn`` needs the number of frames between the warning and the caller, which differs
-between `tl_nmf`, `TLNMF.fit` and a pipeline, and in a worker thread the caller is not on the stack
-at all. So the caller is searched for by the names of modules, and `pinned` hands it to threads.
+between `tl_nmf`, `TLNMF.fit` and a pipeline. So the caller is searched for by the names of modules.
+In a worker thread the caller is not on the stack: so what its fits have to say is said afterwards,
+in the thread of the caller.
 """
 
 from __future__ import annotations
@@ -10,15 +11,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from types import FrameType
 
-#: Packages that call phinmf on behalf of the caller, or that run its threads.
+#: Packages that call phinmf on behalf of the caller.
 WRAPPERS = {"sklearn", "joblib", "concurrent", "threading", "contextlib"}
-
-_pinned: ContextVar[FrameType | None] = ContextVar("pinned", default=None)
-_stops_early: ContextVar[bool] = ContextVar("stops_early", default=False)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -34,48 +30,11 @@ def warn(message: str, category: type[Warning]) -> None:
     )
 
 
-@contextmanager
-def pinned() -> Iterator[None]:
-    """Let warnings from threads point at the line that called phinmf in this thread.
-
-    The threads must run in copies of this context (``contextvars.copy_context().run``), while this
-    thread waits for them: its caller is still at the same line.
-    """
-    token = _pinned.set(caller())
-    try:
-        yield
-    finally:
-        _pinned.reset(token)
-
-
-@contextmanager
-def early_stops() -> Iterator[None]:
-    """Let fits in this context stop before they converge without a warning.
-
-    ``warnings.catch_warnings`` would change the filters of the whole process: two threads that
-    leave it in another order than they entered it leave one of its filters behind.
-    """
-    token = _stops_early.set(True)
-    try:
-        yield
-    finally:
-        _stops_early.reset(token)
-
-
-def warns_of_early_stops() -> bool:
-    """Whether a fit in this context warns if it stops before it converges."""
-    return not _stops_early.get()
-
-
 def caller() -> FrameType:
-    """Return the nearest frame outside phinmf and the packages that wrap it.
-
-    If there is none on the stack of this thread, return the pinned one, or else the nearest frame
-    outside phinmf.
-    """
+    """Return the nearest frame outside phinmf and the packages that wrap it, if there is one."""
     frames = [frame for frame in stack() if package(frame) != "phinmf"]
-    outside = next((frame for frame in frames if package(frame) not in WRAPPERS), None)
-    return outside or _pinned.get() or (frames or list(stack()))[0]
+    outside = [frame for frame in frames if package(frame) not in WRAPPERS]
+    return (outside or frames or list(stack()))[0]
 
 
 def stack() -> Iterator[FrameType]:

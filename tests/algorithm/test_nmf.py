@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from problems import Problem
 
-from phinmf.algorithm.nmf import flat_activations, nmf_step, normalise
+from phinmf.algorithm.nmf import FixedFactors, flat_activations, nmf_step
 from phinmf.divergences import Penalty
 from phinmf.divergences.base import multiply
 
@@ -26,12 +26,14 @@ def test_the_updates_are_those_of_the_paper():
     assert np.allclose(p.engine.activations(), H * W.sum(axis=0)[:, None])
 
 
-def test_normalisation_does_not_change_the_product():
-    p = Problem(1)
-    W = p.W * np.array([2.0, 0.0, 1e-30])
-    scaled, s = normalise(W)
-    assert np.allclose(scaled @ (p.H * s[:, None]), W @ p.H, rtol=1e-12, atol=0)
-    assert np.allclose(scaled.sum(axis=0), [1, 0, 1])
+def test_fixed_columns_stay_as_they_are():
+    p = Problem(2)
+    W = p.W * np.array([1.0, 5.0, 1.0])
+    fixed = FixedFactors(columns=np.array([1]))
+    new = nmf_step(p.engine, W, Penalty(0.3), p.eps, 1.0, fixed)
+    assert np.array_equal(new[:, 1], W[:, 1])
+    assert np.allclose(new[:, [0, 2]].sum(axis=0), 1)
+    assert not np.allclose(new[:, 0], W[:, 0])
 
 
 @pytest.mark.parametrize("mu", [0.0, 1.0, 150.0])

@@ -63,6 +63,8 @@ def test_every_lossless_format_adds_up(tmp_path, format, subtype, channels):
         assert rest == 0
         assert measured.exact
         assert measured.null_test.db is None
+        signal[0, -1] += 2.0**-40
+        assert not measure(stems, [signal]).exact
     else:
         assert rest < 1e-6
         assert measured.null_test.db < -126
@@ -125,5 +127,7 @@ def test_a_stretch_is_the_same_samples_as_in_the_whole_file(tmp_path, ending, ra
 
 @pytest.mark.parametrize("seconds", [1.0, 1e308])
 def test_a_stretch_beyond_the_end_ends_there(tmp_path, seconds):
-    stretch = files.excerpt(write(tmp_path / "short.wav", np.zeros(1000))).stretch(0.1, seconds)
+    whole = files.excerpt(write(tmp_path / "short.wav", np.zeros(1000)))
+    stretch = whole.stretch(0.1, seconds)
     assert (stretch.first, stretch.length) == (800, 200)
+    assert len(whole.stretch(0.05, 0.01).read(30, 1000)) == 50  # nor is more read of one inside

@@ -6,21 +6,13 @@ from sklearn.decomposition import non_negative_factorization
 
 import phinmf
 from phinmf import Beta, Method, tl_nmf
-from phinmf.divergences import ItakuraSaito
+from phinmf.divergences import DIVERGENCES, ItakuraSaito
 from phinmf.engines import ENGINES
 
 BETAS = [-1, -0.5, 0, 0.3, 0.5, 1, 1.5, 2, 2.5, 3]
 EPS = 1e-2
 V = np.geomspace(1e-3, 30, 9)
 V_HAT = np.geomspace(0.02, 10, 6)[:, None]
-
-
-@pytest.mark.parametrize("beta", BETAS)
-def test_it_is_zero_only_at_equality_and_scales_with_the_power(beta):
-    d = Beta(beta)
-    assert d.value(2.0, 2.5, 0.5) == pytest.approx(0, abs=1e-15)
-    assert (d.value(V, 3 * V, 0.0) > 0).all()
-    assert d.value(4 * V, 4 * V_HAT, 4 * EPS) == pytest.approx(4**beta * d.value(V, V_HAT, EPS))
 
 
 def formulas(d):
@@ -30,7 +22,16 @@ def formulas(d):
     return np.stack(np.broadcast_arrays(*results))
 
 
+@pytest.mark.parametrize("beta", BETAS)
+def test_it_is_zero_only_at_equality(beta):
+    assert Beta(beta).value(2.0, 2.5, 0.5) == pytest.approx(0, abs=1e-15)
+    assert (Beta(beta).value(V, 3 * V, 0.0) > 0).all()
+
+
 def test_the_limits_in_beta():
+    likelihood = DIVERGENCES["gaussian"].value(V, V_HAT, EPS)
+    entropy = ItakuraSaito().value(V, V_HAT, EPS) + np.log(V + EPS) + 1
+    assert entropy == pytest.approx(likelihood, rel=1e-12, abs=1e-12)
     assert formulas(Beta(0)) == pytest.approx(formulas(ItakuraSaito()), rel=1e-12)
     assert np.array_equal(Beta(0).bound(V, V_HAT, EPS), ItakuraSaito().bound(V, V_HAT, EPS))
     assert formulas(Beta(1e-6)) == pytest.approx(formulas(Beta(0)), rel=1e-3, abs=1e-4)
@@ -74,17 +75,19 @@ def test_a_power_of_zero_is_no_nan(engine):
 
 @pytest.mark.parametrize("engine", ["array", "compiled"])
 @pytest.mark.parametrize("beta", [2, 1, 0.5, 0])
-def test_the_nmf_of_scikit_learn(beta, engine, rng):
+@pytest.mark.parametrize("pairs", [False, True])
+def test_the_nmf_of_scikit_learn(beta, engine, pairs, rng):
     """The same updates give the same model; the default ones end no worse."""
     V = rng.gamma(0.5, size=(24, 4)) @ rng.gamma(0.5, size=(4, 60)) + 1e-3
     V = V * rng.exponential(size=(24, 60)) + 1e-6
     W, H = rng.random((24, 4)) + 0.1, rng.random((4, 60)) + 0.1
+    Y = np.sqrt(np.repeat(V, 2, axis=0) * np.tile([[0.5], [1.5]], (24, 1)) if pairs else V)
 
     def ours(exponent):
         method = Method(anneal=False, n_iter_nmf=1, nmf_exponent=exponent)
-        how = {"init": np.eye(24), "solver": None, "sparsity": 0, "floor": 0, "tol": 0}
+        how = {"init": np.eye(len(Y)), "pairs": pairs, "solver": None, "sparsity": 0, "floor": 0}
         how |= {"W": W, "H": H, "divergence": Beta(beta), "method": method, "max_iter": 40}
-        r = tl_nmf(np.sqrt(V), 4, engine=engine, **how)
+        r = tl_nmf(Y, 4, engine=engine, tol=0, **how)
         assert r.n_iter == 40
         return r.W @ r.H
 

@@ -25,7 +25,7 @@ def unmixed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("unmixed")
     song = write(folder / "song.wav", tones(32_000, 2))
     for name, number in (("few", 6), ("many", 32)):
-        quick = ["--window", "64", "--fixed", "--no-report", "--quiet"]
+        quick = ["--window", "64", "--no-report", "--quiet"]
         assert main(["unmix", str(song), "-o", str(folder / name), "-k", str(number), *quick]) == 0
     return folder
 

@@ -49,7 +49,10 @@ FOREIGN = {
     "a hidden file": lambda out: (out / ".notes").write_text("years of work"),
     "a folder": lambda out: (out / "takes").mkdir(),
     "a link": lambda out: (out / "link").symlink_to(out.parent),
-    "a changed file": lambda out: (out / "component_01.wav").write_bytes(b"edited"),
+    "a changed file with an old time": lambda out: (
+        (out / "component_01.wav").write_bytes(b"edited"),
+        os.utime(out / "component_01.wav", (0, 0)),
+    ),
     "a changed file of the same size": lambda out: (
         later := (out / "component_01.wav").stat().st_mtime + 1,
         (out / "component_01.wav").write_bytes((out / "component_02.wav").read_bytes()),
@@ -125,10 +128,6 @@ def test_what_is_added_while_it_learns_stays(song, out, monkeypatch):
 
 def test_save_keeps_what_it_did_not_write(here):
     u = phinmf.unmix(tones(2000), RATE, 2, window=64, solver=None, seed=0)
-    for gain in (1e5, -1e5, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="gain is"):
-            u.save("x", gain=gain)
-    assert list(here.iterdir()) == []
     u.save("x")
     u.save("x", overwrite=True, subtype="PCM_16")
     check_alone(here / "x")

@@ -160,7 +160,7 @@ def test_marks_survive_a_studio_that_is_killed(marked, browser):
     process.start()
     show(browser, process, folder)
     assert len(marks(browser)) == 4
-    labels = browser.js("[...document.querySelectorAll('.mark text')].map((e) => e.textContent)")
+    labels = browser.js("[...document.querySelectorAll('.mark title')].map((e) => e.textContent)")
     assert labels == ["low", "everything else", "everything else", "low"]
 
 

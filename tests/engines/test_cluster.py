@@ -333,8 +333,10 @@ def test_workers_compute_with_tensors_if_a_device_is_named(client, dtype):
         if state.iteration == 3:
             kill(client, 1)
 
-    Y = frames(C=2, dtype=dtype)
-    results = [tl_nmf(Y, engine="dask", device="cpu:0", callback=c, **how) for c in (None, attack)]
+    results = []
+    for callback in (None, attack):
+        client.wait_for_workers(2, timeout=60)  # the bits depend on their number
+        results.append(tl_nmf(Y, engine="dask", device="cpu:0", callback=callback, **how))
     same(*results)
 
 

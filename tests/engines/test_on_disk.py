@@ -7,7 +7,7 @@ import pytest
 from clusters import needs_dask, same
 
 import phinmf
-from phinmf import TLNMF, Method, tl_nmf
+from phinmf import TLNMF, tl_nmf
 from phinmf.engines.compiled import engine as compiled_engine
 from phinmf.engines.compiled.on_disk import FramesOnDisk
 
@@ -106,36 +106,18 @@ def test_the_estimator(place, smoothness):
     H = model.transform(lazy)
     assert isinstance(H, da.Array)
     assert (H.shape, H.chunks[0], H.dtype) == ((4000, 3), lazy.chunks[0], dtype)
+    power = model.inverse_transform(H)
+    model.fit(X[::-1] * np.linspace(1, 2, 40))  # what is lazy uses the model as it was
     assert np.allclose(H.compute(), expected.transform(X), rtol=1e-4, atol=1e-9)
+    assert np.allclose(power.compute(), expected.inverse_transform(expected.transform(X)))
     both = TLNMF(**how).fit_transform(lazy)
-    assert isinstance(both, da.Array)
     assert np.array_equal(both.compute(), expected.transform(X))
     with pytest.raises(ValueError, match="X has 39 features, but TLNMF is expecting 40"):
         model.transform(lazy[:, :39].rechunk({1: -1}))
 
 
-def test_a_lazy_transform_uses_the_model_as_it_was_when_called():
-    X = da.from_array(frames()[0].T, chunks=(1000, -1))
-    how = {"max_iter": 4, "tol": 0, "random_state": 0}
-    with dask.config.set(scheduler="threads"):
-        model = TLNMF(3, callback=lambda state: None, **how).fit(X)
-        expected, later = model.transform(X.compute()), model.transform(X)
-        power = model.inverse_transform(later)
-        expected_power = model.inverse_transform(expected)
-        model.fit(X[::-1] * np.linspace(1, 2, 40))
-        assert isinstance(power, da.Array)
-        assert np.array_equal(later.compute(), expected)
-        assert np.allclose(power.compute(), expected_power)
-
-
-@pytest.fixture
-def reads():
-    """Lengths of the stretches of frames that were made."""
-    return []
-
-
 def made_when_read(C, N, reads):
-    """Lazy frames (C, 40, N) in chunks of 500."""
+    """Lazy frames (C, 40, N) in chunks of 500, whose lengths are noted when they are made."""
 
     def make(block_info=None):
         (first, last) = block_info[None]["array-location"][2]
@@ -146,16 +128,9 @@ def made_when_read(C, N, reads):
     return da.map_blocks(make, chunks=chunks, dtype=float, meta=np.empty((0, 0, 0)))
 
 
-def test_transform_reads_frames_when_they_are_needed(reads):
-    lazy = made_when_read(1, 4000, reads)[0].T
-    model = TLNMF(2, max_iter=2, tol=0, method=Method(anneal=False)).fit(lazy.compute())
-    reads.clear()
-    assert model.transform(lazy).shape == (4000, 2)
-    assert not reads
-
-
-def test_no_more_than_three_arrays_of_a_shard_are_in_memory(reads, rng):
+def test_no_more_than_three_arrays_of_a_shard_are_in_memory(rng):
     """X, the memory to multiply it in, and what is read ahead; all frames are in files."""
+    reads = []
     lazy = made_when_read(2, 40_000, reads)
     W, T = rng.random((40, 2)), np.linalg.qr(rng.standard_normal((40, 40)))[0]
     divergence = phinmf.divergences.DIVERGENCES["itakura-saito"]

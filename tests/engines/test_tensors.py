@@ -11,9 +11,8 @@ from problems import notes
 from tensor_problems import host, tensor, torch
 
 import phinmf
-from phinmf import PAPER, TLNMF, Checkpoint, Method, arrays, learn_transform, tl_nmf
+from phinmf import PAPER, TLNMF, Checkpoint, Method, learn_transform, tl_nmf
 from phinmf.audio.example import example
-from phinmf.engines import array as array_engine
 from phinmf.engines.array import ArrayEngine
 from phinmf.solvers import SOLVERS
 
@@ -132,84 +131,35 @@ def test_restarts_of_the_estimator_agree(sound, dtype, n_jobs, tmp_path):
     assert np.allclose(b.objectives_, a.objectives_, rtol=1e-3)
     assert np.array_equal(b.transform(tensor(X)), found)
     assert isinstance(b.transform(X), np.ndarray)
-    close = {"rtol": 1e-3, "atol": 1e-3 * float(found.max())}
-    assert np.allclose(b.transform(X), found, **close)
-    assert np.allclose(b.transform(tensor(X[7:12])), found[7:12], **close)
+    assert np.allclose(b.transform(X), found, rtol=1e-3, atol=1e-3 * float(found.max()))
     power = b.inverse_transform(found)
     assert np.allclose(host(power), b.inverse_transform(host(found)), rtol=1e-5)
     assert b.score(tensor(X)) == pytest.approx(b.score(X), rel=1e-4)
-    again = TLNMF(**{**how, "n_init": 1}, warm_start=True)
-    first = again.fit(tensor(X)).objective_
-    assert again.fit(X).objective_ <= first * (1 + 1e-6)  # from tensors to arrays
     b.save(tmp_path / "model.npz")
     loaded = TLNMF.load(tmp_path / "model.npz")
     assert isinstance(loaded.components_, np.ndarray)
     assert np.array_equal(loaded.transform(tensor(X)), found)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_smooth_activations_agree(sound, dtype):
-    Y = sound.astype(dtype)
-    how = HOW | {"smoothness": 5.0, "max_iter": 8, "sample_weight": np.arange(Y.shape[1]) != 400}
-    a, b = tl_nmf(Y, 3, engine="array", **how), tl_nmf(tensor(Y), 3, **how)
-    exact = dtype == np.float64
-    objectives_agree(a, b, rel=1e-10 if exact else 1e-4)
-    rtol = 1e-10 if exact else 1e-4
-    np.testing.assert_allclose(b.history.objective, a.history.objective, rtol=rtol)
-    np.testing.assert_allclose(b.history.penalty, a.history.penalty, rtol=rtol)
-    atol = (1e-9 if exact else 2e-3) * a.H.max()
-    np.testing.assert_allclose(host(b.H), a.H, rtol=0, atol=atol)
-    rough = tl_nmf(tensor(Y), 3, **how | {"smoothness": 0.0})
-    assert roughness(b.H) < 0.5 * roughness(rough.H)
-
-
-def roughness(H):
-    logs = np.log(np.maximum(host(H), 1e-6 * host(H).max()))
-    return np.abs(np.diff(logs)).mean()
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_new_frames_have_smooth_activations_too(sound, dtype):
-    X = np.ascontiguousarray(sound.T, dtype=dtype)
+def test_new_frames_have_smooth_activations_too(sound):
+    X = np.ascontiguousarray(sound.T)
     how = {"smoothness": 5.0, "max_iter": 5, "tol": 0, "random_state": 0}
     model = TLNMF(3, **how).fit(tensor(X))
     found = model.transform(tensor(X))
-    assert host(found).dtype == dtype
     expected = model.transform(X)
-    rtol = 1e-9 if dtype == np.float64 else 1e-3
-    np.testing.assert_allclose(host(found), expected, rtol=rtol, atol=rtol * expected.max())
+    np.testing.assert_allclose(host(found), expected, rtol=1e-9, atol=1e-9 * expected.max())
     assert model.score(tensor(X)) == pytest.approx(model.score(X), rel=1e-5)
-    rough = TLNMF(3, **how | {"smoothness": 0.0}).fit(tensor(X))
-    assert roughness(found.T) < roughness(rough.transform(tensor(X)).T)
-
-
-def test_callbacks_see_tensors_and_can_stop(sound):
-    seen = []
-
-    def callback(state):
-        seen.append(state)
-        return state.iteration == 3
-
-    r = tl_nmf(tensor(sound), 3, callback=callback, random_state=0)
-    assert r.status is phinmf.Status.CALLBACK
-    assert len(seen) == 3
-    assert isinstance(seen[0].Phi, torch.Tensor)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_checkpoint_is_resumed_on_tensors_and_on_arrays(tmp_path, solver):
+def test_a_run_on_tensors_is_resumed_on_arrays(tmp_path, solver):
     Y, path = notes(n=6000), tmp_path / "run.npz"
     how = {"n_components": 3, "max_iter": 14, "tol": 0, "random_state": 5, "solver": solver}
     how |= {"floor": 1e-2, "engine": "array"}
     straight = tl_nmf(tensor(Y), **how)
     begin = Checkpoint(path, every=0)
     tl_nmf(tensor(Y), checkpoint=begin, callback=lambda state: state.iteration == 12, **how)
-    how["checkpoint"], saved = Checkpoint(path, resume=True), path.read_bytes()
-    resumed = tl_nmf(tensor(Y), **how)
-    assert np.array_equal(resumed.Phi, straight.Phi)
-    assert resumed.objective == straight.objective
-    path.write_bytes(saved)
-    elsewhere = tl_nmf(Y, **how)  # begun on tensors, ended on arrays
+    elsewhere = tl_nmf(Y, checkpoint=Checkpoint(path, resume=True), **how)
     assert isinstance(elsewhere.Phi, np.ndarray)
     assert elsewhere.n_iter == 14
     assert elsewhere.objective == pytest.approx(straight.objective, rel=1e-6)
@@ -273,54 +223,39 @@ def test_defaults_of_torch_do_not_matter_and_do_not_change(sound):
     assert np.array_equal(Y, sound)
 
 
-class Syncs:
-    """Counts how often the host waits for a number, and how many arrays are copied."""
+def counted_waits():
+    """A mode of PyTorch in which it is counted how often the host waits for a number."""
+    from torch.utils._python_dispatch import TorchDispatchMode
 
-    def __init__(self, monkeypatch):
-        from torch.utils._python_dispatch import TorchDispatchMode
+    class Mode(TorchDispatchMode):
+        waits = 0
 
-        counter = self
-        self.waits = self.travels = 0
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            name = function.overloadpacket.__name__
+            masks = name == "index" and any(
+                i is not None and i.dtype == torch.bool for i in args[1]
+            )
+            if masks or name in ("_local_scalar_dense", "nonzero", "masked_select"):
+                self.waits += 1
+            return function(*args, **(kwargs or {}))
 
-        class Mode(TorchDispatchMode):
-            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-                name = function.overloadpacket.__name__
-                masks = name == "index" and any(
-                    i is not None and i.dtype == torch.bool for i in args[1]
-                )
-                if masks or name in ("_local_scalar_dense", "nonzero", "masked_select"):
-                    counter.waits += 1
-                return function(*args, **(kwargs or {}))
-
-        def travelling(f):
-            def count(*args):
-                counter.travels += 1
-                return f(*args)
-
-            return count
-
-        self.mode = Mode()
-        monkeypatch.setattr(arrays, "on_device", travelling(arrays.on_device))
-        monkeypatch.setattr(arrays, "to_numpy", travelling(arrays.to_numpy))
-        monkeypatch.setattr(array_engine, "to_numpy", travelling(array_engine.to_numpy))
+    return Mode()
 
 
 @pytest.mark.parametrize("how", [{}, {"method": Method(anneal=False)}, {**PAPER}], ids=str)
-def test_the_host_waits_only_for_a_loss_and_a_slope_per_trial(sound, monkeypatch, how):
-    syncs, seen = Syncs(monkeypatch), []
+def test_the_host_waits_only_for_a_loss_and_a_slope_per_trial(sound, how):
+    mode, seen, compared = counted_waits(), [], 0
 
     def watch(state):
-        seen.append((syncs.waits, syncs.travels, state.history[-1]))
+        seen.append((mode.waits, state.history[-1]))
 
-    with syncs.mode:
+    with mode:
         tl_nmf(tensor(sound), 4, max_iter=12, tol=0, random_state=0, callback=watch, **how)
-    compared = 0
-    for (waits, travels, before), (waits_now, travels_now, row) in itertools.pairwise(seen):
+    for (waits, before), (waits_now, row) in itertools.pairwise(seen):
         if (before.frames, before.floor > 2e-3) != (row.frames, row.floor > 2e-3):
             continue  # another stage
         evaluations = row.evaluations - before.evaluations
         searches = len(row.steps) + row.search_failed + 1  # and one that was repeated without pairs
         assert waits_now - waits <= 2 * evaluations + 2 * searches + 4
-        assert travels_now == travels
         compared += 1
     assert compared >= 8

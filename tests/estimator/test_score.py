@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import sklearn
 from problems import known_components, notes
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV
 
 from phinmf import TLNMF, Method
 from phinmf.analysis import held_out, split_frames
@@ -77,18 +76,3 @@ def test_weights_of_frames_in_a_score():
     repeated = model.score(np.repeat(X, n, axis=0))
     assert model.score(X, sample_weight=n) == pytest.approx(repeated, rel=1e-9)
     assert model.score(X, sample_weight=0.1 * n) == pytest.approx(repeated, rel=1e-9)
-    assert model.score(X, sample_weight=np.ones(len(X))) == model.score(X)
-    with pytest.raises(ValueError, match="sample_weight has shape"):
-        model.score(X, sample_weight=np.ones(3))
-
-
-def test_scikit_learn_passes_weights_on():
-    X, weights = notes().T, np.linspace(0, 1, len(notes().T))
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = TLNMF(**QUICK).set_fit_request(sample_weight=True)
-        model = model.set_score_request(sample_weight=True)
-        how = {"cv": KFold(2), "return_estimator": True, "return_indices": True}
-        found = cross_validate(model, X, params={"sample_weight": weights}, **how)
-    test = found["indices"]["test"][1]
-    expected = found["estimator"][1].score(X[test], sample_weight=weights[test])
-    assert found["test_score"][1] == expected

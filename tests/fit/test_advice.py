@@ -37,6 +37,7 @@ FITS = {
     "learn_transform": lambda Y: phinmf.learn_transform(
         Y, np.ones(Y.shape), max_iter=1, tol=0, engine="array"
     ),
+    "partial_fit": lambda Y: phinmf.TLNMF(2, **SHORT).partial_fit(Y.T).partial_fit(Y.T),
 }
 
 
@@ -82,8 +83,6 @@ def recording(n, channels=0):
     ("name", "n", "M", "channels", "dtype"),
     [
         ("tl_nmf", 10_000, 32, 0, np.float64),
-        ("tl_nmf", 3000, 128, 0, np.float32),
-        ("tl_nmf", 5000, 8, 2, np.float64),
         ("tl_nmf", 60_000, 1024, 2, np.float32),
         ("TLNMF", 3000, 128, 0, np.float32),
         ("TLNMF", 1300, 200, 0, np.float64),
@@ -111,31 +110,15 @@ def test_transposed_frames_that_are_meant_so_are_fitted():
         phinmf.TLNMF(1, **SHORT).partial_fit(turned.T)
 
 
-def swell(M, N, rng):
-    """Noise that rises and falls once, as the window does."""
-    return rng.standard_normal((M, N)) * np.sin(np.pi * (np.arange(N) + 0.5) / N)
-
-
 def half_overlap(M, N, rng):
     """Frames that overlap by half and have no window."""
     y = rng.standard_normal((N + 1) * M // 2)
     return np.stack([y[n * M // 2 :][:M] for n in range(N)], axis=1)
 
 
-@pytest.mark.parametrize("kind", [*KINDS.values(), swell, half_overlap])
-@pytest.mark.parametrize(("M", "N"), [(440, 40), (512, 16), (16, 4), (1, 50), (50, 1)])
-def test_other_frames_are_not_taken_for_transposed_ones(kind, M, N, rng):
-    frames = kind(M, N, rng)[None]
-    assert not overlap_by_half(frames)
-    assert not overlap_by_half(frames.swapaxes(1, 2))
-
-
-def test_the_first_frames_of_partial_fit_get_advice_once():
-    def learn(Y):
-        model = phinmf.TLNMF(2, **SHORT)
-        for _ in range(2):
-            model.partial_fit(Y.T)
-
-    (text,) = said(lambda: learn(POWER))
-    assert "no sample of the frames is negative, as if they were a spectrogram" in text
-    assert said(lambda: learn(Y)) == []
+@pytest.mark.parametrize("kind", [*KINDS.values(), half_overlap])
+def test_other_frames_are_not_taken_for_transposed_ones(kind, rng):
+    for M, N in ((440, 40), (512, 16), (16, 4), (1, 50), (50, 1)):
+        frames = kind(M, N, rng)[None]
+        assert not overlap_by_half(frames)
+        assert not overlap_by_half(frames.swapaxes(1, 2))

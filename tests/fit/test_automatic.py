@@ -33,18 +33,10 @@ def test_the_number_is_found_in_a_known_transform(K, snr):
     assert count(sounds(K, snr=snr, seed=K)) == K
 
 
-@pytest.mark.parametrize(("K", "snr"), [(3, 15), (6, 30)])
+@pytest.mark.parametrize(("K", "snr"), [(6, 30)])
 def test_the_number_is_found_where_the_transform_must_be_learned(K, snr):
     Y = sounds(K, random_orthogonal(64, np.random.default_rng(K)), M=64, N=1500, snr=snr, seed=K)
     assert tl_nmf(Y, "auto", random_state=0, **GAUSSIAN).W.shape[1] == K
-
-
-@pytest.mark.parametrize("K", [3, 5, 7])
-def test_distinct_gamma_factors_are_counted_within_one(K):
-    rng = np.random.default_rng(K)
-    V = rng.gamma(0.3, size=(48, K)) @ rng.gamma(0.3, size=(K, 1000))
-    X = rng.standard_normal(V.shape) * np.sqrt(V)
-    assert abs(count(X, init=np.eye(48)) - K) <= 1
 
 
 def test_the_number_depends_on_the_frames_alone():
@@ -56,7 +48,7 @@ def test_the_number_depends_on_the_frames_alone():
         count(Y.astype(np.float32)),
         count(Y, n_threads=1),
         count(Y, engine="array"),
-        count(Y, sparsity=100),
+        count(Y, fixed="Phi", solver="lbfgs"),
     }
     assert numbers == {5}
 
@@ -136,12 +128,6 @@ def test_counting_is_part_of_the_time():
     how = DCT | {"max_iter": 100_000, "max_time": 1e-3}
     r = tl_nmf(sounds(3, seed=2), "auto", **how)
     assert (r.status, r.n_iter) == (Status.MAX_TIME, 1)
-
-
-def test_a_fixed_transform_is_counted_in_as_it_is():
-    Y = sounds(3, seed=2)
-    how = DCT | {"solver": "lbfgs"}
-    assert count(Y, fixed="Phi", **how) == count(Y, init=dct(48), **how) == 3
 
 
 def test_the_estimator_counts_once_for_all_restarts(monkeypatch, tmp_path):

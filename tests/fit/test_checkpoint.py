@@ -55,6 +55,7 @@ def check_resumed(path, frames, until, **how):
     [
         *({"solver": solver} for solver in ("lbfgs", "quasi-newton", "projected-gradient", None)),
         {"solver": "jacobi", "max_iter": 12},
+        {"pairs": True, "init": "dft"},
         {"sample_weight": np.arange(Y.shape[1]) % 3, "W": np.ones((32, 1)), "fixed": "W"},
     ],
     ids=str,
@@ -76,23 +77,20 @@ SHORT = {"max_iter": 12, "method": Method(anneal=Anneal(length=10))}
 
 
 @pytest.mark.usefixtures("always_coarse")
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "how",
     [
         {},
         {"n_atoms": 9},
-        {"n_atoms": 0.999},
         *(SHORT | {"solver": solver, "engine": "array", "n_atoms": 9} for solver in SOLVERS),
-        SHORT | {"solver": "quasi-newton", "engine": "compiled", "n_atoms": 9},
         {"method": Method(anneal=Anneal(length=20), n_iter_nmf=0)},
         {"H": H, "fixed": "H", "n_atoms": 9},
     ],
     ids=str,
 )
-def test_every_stage_of_few_atoms_resumes(tmp_path, how, dtype):
+def test_every_stage_of_few_atoms_resumes(tmp_path, how):
     """What W says about its columns is kept when atoms are added."""
-    for until in (6, 21):
+    for until, dtype in ((6, "float32"), (21, "float64")):
         check_resumed(tmp_path / "run.npz", FEW.astype(dtype), until, **STAGES | how)
 
 
@@ -145,16 +143,11 @@ def checkpoint(tmp_path_factory):
     ("change", "message"),
     [
         ({"sparsity": 3}, "sparsity is 10.0, here it is 3.0"),
-        (
-            {"solver": "quasi-newton", "method": Method(anneal=True)},
-            "solver is LBFGS.*, here it is QuasiNewton",
-        ),
-        ({"random_state": 6}, "random_state is 5, here it is 6"),
         ({"random_state": np.random.default_rng(5)}, "random_state is 5, here it is Generator "),
         ({"init": np.eye(32)}, "init is DCT.*, here it is ArrayInit.Phi=array"),
         ({"H": np.ones((3, Y.shape[1]))}, "H is None, here it is array"),
-        ({"divergence": "gaussian"}, "divergence is itakura-saito, here it is gaussian"),
         ({"n_atoms": 9}, "n_atoms is None, here it is 9"),
+        ({"pairs": True, "init": "dct"}, "pairs is False, here it is True"),
         ({"frames": notes(n=6000, seed=1)}, "frames is array .*, here it is array"),
     ],
 )
@@ -191,13 +184,10 @@ def own_divergence(**formulas):
             {"method": Method(anneal=Mine(length=6))},
             "anneal is Mine.*length=5.*, here .*length=6",
         ),
-        *(
-            (
-                {"divergence": own_divergence()},
-                {"divergence": own_divergence(**{formula: getattr(ItakuraSaito, formula)})},
-                "divergence is Own",
-            )
-            for formula in ("slope", "curvature", "bound")
+        (
+            {"divergence": own_divergence()},
+            {"divergence": own_divergence(bound=ItakuraSaito.bound)},
+            "divergence is Own",
         ),
     ],
 )
@@ -257,17 +247,4 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path, arrays):
     forged(path, "checkpoint", arrays=arrays)
     with pytest.raises(ValueError, match="is not a usable checkpoint: ") as error:
         resumed(path, FEW, **how)
-    refusal(error.value, path)
-
-
-@pytest.mark.usefixtures("always_coarse")
-def test_few_atoms_in_a_run_that_never_learns_few_are_refused(tmp_path):
-    """A file of a consistent stage that this run does not have."""
-    path = tmp_path / "few.npz"
-    stopped(path, FEW, 8, **STAGES)
-    whole = STAGES | {"method": Method(anneal=Anneal(length=20, coarse=0))}
-    all_atoms = stopped(tmp_path / "all.npz", FEW, 8, **whole)
-    forged(path, "checkpoint", {"problem": all_atoms.header["problem"]})
-    with pytest.raises(ValueError, match="not those of a stage of this run") as error:
-        resumed(path, FEW, **whole)
     refusal(error.value, path)

@@ -3,22 +3,19 @@
 import numpy as np
 import pytest
 from clusters import engines_here
-from few_atoms import LIKELIHOODS, check_few, covariance, eigenvectors, sound
-from fuzz.formulas import check_fit, divergence_of, power
+from few_atoms import LIKELIHOODS, check_few, eigenvectors, sound
+from fuzz.formulas import check_fit
 from problems import serves
 from tensor_problems import host, tensor
 
-from phinmf import Method, Status, learn_transform, tl_nmf
+from phinmf import Method, Status, tl_nmf
 from phinmf.algorithm.schedule import SINGLE_PAYS
-from phinmf.divergences import DIVERGENCES
 from phinmf.inits import INITS
-from phinmf.linalg.manifold import random_orthogonal
 from phinmf.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("always_coarse")
 
 HOW = {"n_components": 2, "max_iter": 7, "tol": 0, "random_state": 0}
-ALONE = {"max_iter": 6, "tol": 0, "random_state": 0}
 #: engines by name, and tensors
 ENGINES = [*engines_here(), "tensors"]
 SERVED = [(s, e) for s in SOLVERS for e in ENGINES if e == "tensors" or serves(e, s)]
@@ -31,8 +28,9 @@ def fitted(Y, engine, **how):
     return tl_nmf(Y, engine=engine, **HOW | how)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("divergence", LIKELIHOODS)
+@pytest.mark.parametrize(
+    ("divergence", "dtype"), [("itakura-saito", "float32"), ("gaussian", "float64")]
+)
 @pytest.mark.parametrize(("solver", "engine"), SERVED)
 def test_few_atoms_contract(solver, engine, divergence, dtype):
     Y = sound(dtype=dtype)
@@ -67,17 +65,13 @@ def test_a_share_of_the_energy_is_reached_with_as_few_atoms_as_possible(share, w
     assert r.energy == pytest.approx(energy[P - 1] if P < 24 else 1, rel=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("init", INITS)
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
-def test_every_init_starts_inside_the_subspace(init, engine, dtype):
-    Y = sound(dtype=dtype)
+def test_every_init_starts_inside_the_subspace(init, engine):
+    Y = sound(dtype="float32")
     start = fitted(Y, engine, init=init, n_atoms=6, max_iter=0)
     check_few(start, Y, 6, {})
     assert start.objective == pytest.approx(start.history.start, rel=1e-6)
-    r = fitted(Y, engine, init=init, n_atoms=6)
-    check_few(r, Y, 6, {})
-    assert r.history.start == pytest.approx(start.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
@@ -102,10 +96,9 @@ def test_frames_that_do_not_have_all_directions():
     Y[:, :10] = 0
     check_few(tl_nmf(Y, n_atoms=5, **HOW), Y, 5, {})
     flat = np.ones((1, 24, 60))
-    for P in (1, 4):
-        r = tl_nmf(flat, n_atoms=P, **HOW | {"n_components": 1})
-        check_fit(flat, r, {})
-        assert (r.n_atoms, r.energy) == (P, pytest.approx(1))
+    r = tl_nmf(flat, n_atoms=4, **HOW | {"n_components": 1})
+    check_fit(flat, r, {})
+    assert (r.n_atoms, r.energy) == (4, pytest.approx(1))
 
 
 # a start, and what is fixed
@@ -118,7 +111,6 @@ def test_a_start_is_kept_as_far_as_the_subspace_allows():
     again = tl_nmf(Y, n_atoms=10, **how)
     assert again.objective == pytest.approx(before.objective, rel=1e-9)
     np.testing.assert_allclose(again.Phi, before.Phi, atol=1e-9)
-    np.testing.assert_allclose(again.W, before.W, atol=1e-9)
     whole = tl_nmf(Y, **HOW | {"max_iter": 40})
     few = tl_nmf(Y, n_atoms=10, **how | {"init": whole.Phi, "W": whole.W, "H": whole.H})
     np.testing.assert_allclose(few.W.sum(axis=0), 1, rtol=1e-12)
@@ -126,7 +118,7 @@ def test_a_start_is_kept_as_far_as_the_subspace_allows():
     assert few.objective < fresh.objective  # W and H say something about the frames
 
 
-@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("divergence", LIKELIHOODS)
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
 def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
     """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""
@@ -141,52 +133,3 @@ def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, en
     check_few(r, Y, 6, {"divergence": divergence})
     if divergence == "gaussian":
         assert r.history.objective[0] > r.history.start
-
-
-# learn_transform: the strongest rows of V̂ are fitted by what is learned
-
-
-def model(Y, P, rng):
-    """Φ* = diag(Q, I) U with its rows in another order, and V̂ = |Φ*Y|²."""
-    Phi, _ = eigenvectors(Y)
-    Phi[:P] = random_orthogonal(P, rng) @ Phi[:P]
-    Phi = Phi[rng.permutation(len(Phi))]
-    return Phi, np.square(Phi @ Y).mean(axis=0) if Y.ndim == 3 else np.square(Phi @ Y)
-
-
-def cost(r, Y, V_hat, divergence="itakura-saito", floor=1e-8):
-    """L(Φ) at unit power."""
-    scale = np.sqrt(np.square(np.asarray(Y, np.float64)).mean())
-    V = power(Y, host(r.Phi), scale)
-    return divergence_of(V + floor, V_hat / scale**2 + floor, divergence).sum()
-
-
-@pytest.mark.parametrize("give", [np.asarray, tensor])
-@pytest.mark.parametrize("divergence", LIKELIHOODS)
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("anneal", [True, False])
-def test_no_worse_than_the_start_and_in_the_order_of_the_model(
-    solver, divergence, anneal, give, rng
-):
-    Y, P = sound()[0], 6
-    _, V_hat = model(Y, P, rng)
-    how = ALONE | {"solver": solver, "divergence": divergence, "n_atoms": P}
-    how["method"] = Method(anneal=anneal)
-    transforms = []
-    r = learn_transform(
-        give(Y), V_hat, callback=lambda state: transforms.append(state.Phi) and None, **how
-    )
-    assert len(transforms) == len(r.history)
-    assert r.objective <= r.history.start
-    assert r.objective == pytest.approx(cost(r, Y, V_hat, divergence), rel=1e-6)
-    assert (r.history.atoms == P).all()
-    Phi = host(r.Phi)
-    np.testing.assert_allclose(Phi @ Phi.T, np.eye(24), atol=1e-12)
-    np.testing.assert_allclose(host(transforms[-1]), Phi, atol=1e-9)  # in the same order
-    learned = np.zeros(24, bool)
-    learned[np.argsort(-V_hat.sum(axis=1))[:P]] = True
-    A = covariance(Y)
-    mixed = Phi @ A @ Phi.T
-    np.testing.assert_allclose(mixed[~learned][:, learned], 0, atol=1e-12 * np.trace(A))
-    assert r.n_atoms == P
-    assert r.energy == pytest.approx(np.trace(mixed[learned][:, learned]) / np.trace(A))

@@ -2,44 +2,12 @@
 
 import numpy as np
 import pytest
-from problems import SUPPORTED, Problem, notes
+from problems import notes
 
 from phinmf import TLNMF, Anneal, Method, tl_nmf
-from phinmf.divergences import Penalty
 
 HOW = {"max_iter": 12, "tol": 0, "random_state": 3}
 SAMPLED = Anneal(length=8, sample=2)
-
-
-@pytest.mark.parametrize(("divergence", "engine"), SUPPORTED)
-@pytest.mark.parametrize("C", [1, 2])
-def test_weighted_sums_are_those_of_repeated_frames(divergence, engine, C):
-    few = Problem(4, N=23, C=C, divergence=divergence, engine=engine)
-    counts = few.rng.integers(1, 4, few.N)
-    many = np.repeat(np.arange(few.N), counts)
-    kind = type(few.engine)
-    weighted = kind(few.give(few.Y), few.divergence, None, counts.astype(float))
-    repeated = kind(few.give(few.Y[:, :, many]), few.divergence)
-    for e, H in ((weighted, few.H), (repeated, few.H[:, many])):
-        e.rotate(few.give(few.Phi))
-        e.set_activations(few.give(H))
-    W = few.give(few.W)
-    a, b = (e.objective(W, few.eps) for e in (weighted, repeated))
-    assert a.loss() == pytest.approx(b.loss(), rel=1e-13)
-    assert a.evaluate().loss == pytest.approx(b.evaluate().loss, rel=1e-13)
-    assert np.allclose(a.evaluate().G, b.evaluate().G, rtol=1e-12)
-    assert np.allclose(a.bound(), b.bound(), rtol=1e-12)
-    assert np.allclose(a.curvature(), b.curvature(), rtol=1e-12)
-    if kind.pair_losses:
-        pairs = np.array([0, 1]), np.array([2, 3]), few.rng.random((2, 4))
-        assert np.allclose(a.pair_losses(*pairs), b.pair_losses(*pairs), rtol=1e-12)
-    assert np.allclose(weighted.energies(), repeated.energies())
-    assert np.allclose(weighted.activation_sums(), repeated.activation_sums())
-    for gamma in (0.0, 0.5, 1.0):
-        sums = (e.nmf_pass(W, Penalty(2.0), few.eps, gamma) for e in (weighted, repeated))
-        for one, other in zip(*sums, strict=True):
-            assert np.allclose(one, other, rtol=1e-12)
-    assert np.allclose(weighted.activations()[:, many], repeated.activations(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("anneal", [None, False, SAMPLED])

@@ -115,13 +115,3 @@ def check_story(result, single, entries):
         np.isclose(result.objective, result.divergence + result.penalty, rtol=1e-12, atol=0),
         "objective is not divergence + penalty",
     )
-
-
-def same_bits(one, two, what, names=("Phi", "W", "H", "objective")):
-    """Raise unless two results have the same bits."""
-    for name in names:
-        a, b = (np.asarray(getattr(r, name)) for r in (one, two))
-        demand(a.dtype == b.dtype, f"{what}: {name} is {a.dtype}, {b.dtype}")
-        if not np.array_equal(a, b):
-            off = abs(a.astype(float) - b.astype(float)).max() if a.shape == b.shape else "shape"
-            raise Wrong(f"{what}: {name} differs ({off})")

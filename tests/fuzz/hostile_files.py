@@ -6,8 +6,6 @@ import numpy as np
 import soundfile
 from sound_files import RATE, tones
 
-from fuzz.attacks import pick
-
 NAMES = [
     "song", "a song", " ", "x ", "-dash", "--overwrite", "[red]x", "a\nb", "\x1b[31mred",
     "\u202eright", "émoji 🎵", "stray\udcff", "dot.dot", ".hidden", "..", "...", "{track}",
@@ -32,6 +30,10 @@ KINDS = [
 ]  # fmt: skip
 USUAL = [("WAV", "PCM_16"), ("WAV", "PCM_24"), ("FLAC", "PCM_16"), ("WAV", "FLOAT"),
          ("AIFF", "PCM_24"), ("WAV", "PCM_U8"), ("WAV", "PCM_32"), ("WAV", "DOUBLE")]  # fmt: skip
+
+
+def pick(rng, choices):
+    return choices[int(rng.integers(len(choices)))]
 
 
 def write_sane(path, rng):

@@ -1,22 +1,26 @@
 """A folder with files of a user, the commands that run in it, and what they changed."""
 
 import contextlib
+import faulthandler
 import functools
 import io
 import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import traceback
 from pathlib import Path
 
 from fuzz import hostile_files, written
-from fuzz.attacks import SECONDS, Hangs, alarm, pick
-from fuzz.hostile_files import NAMES
+from fuzz.hostile_files import NAMES, pick
 from phinmf.cli import main
 
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.1", "--threads", "1"]
+
+
+SECONDS = 60  #: after which a command that hangs ends the process with its traceback
 
 
 @functools.cache
@@ -35,13 +39,15 @@ def run(words, top):
     here = os.getcwd()
     os.chdir(top)
     try:
-        with alarm(SECONDS), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
     except SystemExit as end:
         code = end.code or 0
-    except (Exception, Hangs):
+    except Exception:
         return 1, traceback.format_exc()
     finally:
+        faulthandler.cancel_dump_traceback_later()
         os.chdir(here)
     out, err = out.getvalue(), err.getvalue()
     for bad in ("Traceback", "is a fault of phinmf", "Warning:"):
@@ -110,37 +116,6 @@ class Scene:
         else:
             targets = [str(each) for each in self.top.rglob("*")]
             path.symlink_to(pick(rng, ["nowhere", ".", "..", os.devnull, *targets]))
-
-    def edit(self, folder):
-        """Do something to a finished folder that its owner might do."""
-        rng = self.rng
-        path = pick(rng, sorted(folder.iterdir()))
-        kind = rng.integers(5)
-        if kind == 0 and path.is_file() and path.name != "result.json":
-            data = bytearray(path.read_bytes())
-            place = int(rng.integers(1 + len(data)))
-            if rng.random() < 0.5 and place < len(data):
-                data[place] ^= 1 << int(rng.integers(8))
-            else:
-                del data[place:]
-            path.write_bytes(data)
-        elif kind == 1 and not os.path.lexists(moved := self.top / "moved"):
-            path.rename(moved)
-            path.symlink_to(moved)
-        elif kind == 2:
-            path.rename(folder / f"{pick(rng, NAMES[:16])}-")
-        elif kind == 3:
-            self.add_foreign(folder / pick(rng, [*NAMES, "a.wav", "part_1.wav", "bass.wav"]))
-        elif path.is_file():
-            path.unlink()
-        present = state(self.top)
-        self.ours = {
-            name
-            for name in self.ours
-            if name in present
-            and stat.S_ISREG(present[name][0])
-            and present[name][1] == (finished() / Path(name).name).read_bytes()
-        }
 
     def sound(self, name, hostile=False):
         """Write a recording; return its name as it is typed."""

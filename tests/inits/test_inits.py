@@ -8,29 +8,8 @@ from tensor_problems import KINDS, host
 import phinmf
 from phinmf import tl_nmf
 from phinmf.analysis import karhunen_loeve
-from phinmf.inits import (
-    DCT,
-    KLT,
-    ArrayInit,
-    Frames,
-    JointDiagonalisation,
-    init_of,
-)
-from phinmf.linalg.manifold import dct, random_orthogonal
-
-FRAMES = Frames(np.ones((1, 8, 3)))
-
-
-def test_a_matrix_is_copied_and_names_are_objects(rng):
-    assert [init_of("init", name) for name in ("klt", "jd")] == [KLT(), JointDiagonalisation()]
-    Phi = random_orthogonal(8, rng)
-    for array in (Phi.tolist(), *(give(Phi) for give in KINDS)):
-        start = init_of("init", array).start(FRAMES, rng, np.float32)
-        assert np.array_equal(host(start), Phi.astype(np.float32))
-    start = ArrayInit(Phi).start(FRAMES, rng, np.float64)
-    start[0] = 0
-    assert Phi[0].any()
-    assert np.array_equal(DCT().start(FRAMES, rng, np.float32), dct(8, np.float32))
+from phinmf.inits import KLT, Frames
+from phinmf.linalg.manifold import random_orthogonal
 
 
 @pytest.mark.parametrize("M", [8, 33])

@@ -96,7 +96,7 @@ def test_gradient_and_curvature_by_finite_differences(give, rng):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n_iter", [0, 1, 5, 40])
+@pytest.mark.parametrize("n_iter", [0, 1, 40])
 def test_never_worse_than_the_karhunen_loeve_transform(seed, n_iter):
     Y = notes(seed=seed)[None]
     frames, floor = Frames(Y), 0.1

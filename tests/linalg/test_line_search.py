@@ -70,17 +70,12 @@ def test_no_descent_no_step(slope):
     assert not counted
 
 
-def test_a_wrong_slope_is_a_failure_not_an_exception():
-    trial, _, counted = along(lambda x: x, lambda x: 1.0)
+@pytest.mark.parametrize(("f", "df"), [(lambda x: x, lambda x: 1.0), (lambda x: math.nan,) * 2])
+def test_a_wrong_slope_or_nan_is_a_failure_not_an_exception(f, df):
+    trial, _, counted = along(f, df)
     assert strong_wolfe(trial, Origin(0.0, -1.0)) is None
     assert backtracking(trial, Origin(0.0, -1.0), 1.0) is None
     assert len(counted) <= 60
-
-
-def test_nan_everywhere_is_a_failure():
-    trial, _, _ = along(lambda x: math.nan, lambda x: math.nan)
-    assert strong_wolfe(trial, Origin(0.0, -1.0)) is None
-    assert backtracking(trial, Origin(0.0, -1.0), 1.0) is None
 
 
 def test_when_trials_run_out_the_lowest_point_is_returned():

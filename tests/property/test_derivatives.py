@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from problems import Problem, problems, seeds
 
 from phinmf.divergences import DIVERGENCES
-from phinmf.linalg.manifold import RETRACTIONS, givens, inner, orthogonality_error
+from phinmf.linalg.manifold import RETRACTIONS, inner, orthogonality_error
 from phinmf.solvers import LBFGS, SOLVERS, QuasiNewton
 from phinmf.solvers.base import METRICS
 from phinmf.solvers.lbfgs import Pair
@@ -93,18 +93,6 @@ def test_the_printed_direction_can_point_uphill():
 
 
 @given(problem=problems(), seed=seeds)
-def test_pair_losses_are_losses(problem, seed):
-    objective = problem.objective
-    angles = np.random.default_rng(seed).uniform(-1.5, 1.5, (1, 3))
-    p, q = np.array([0]), np.array([1])
-    losses = objective.pair_losses(p, q, np.concatenate([np.zeros((1, 1)), angles], axis=1))[0]
-    here = objective.evaluate().loss
-    for theta, loss in zip(angles[0], losses[1:], strict=True):
-        moved = objective.evaluate(givens(problem.M, 0, 1, theta)).loss
-        assert loss - losses[0] == pytest.approx(moved - here, rel=1e-9, abs=1e-9 * abs(here))
-
-
-@given(problem=problems(), seed=seeds)
 def test_the_direction_of_lbfgs_points_downhill(problem, seed):
     """Whatever the pairs of the memory, as long as each has ⟨s|y⟩ > 0."""
     rng = np.random.default_rng(seed)
@@ -118,6 +106,21 @@ def test_the_direction_of_lbfgs_points_downhill(problem, seed):
         if s @ y > 0:
             memory.pairs.append(Pair(s, y, 1 / (s @ y)))
     assert g @ -memory.two_loop(g, memory.metric) <= 1e-12 * (g @ g)
+
+
+@pytest.mark.parametrize("M", [2, 5, 9])
+def test_the_memory_of_lbfgs_grows_with_the_atoms(M, rng):
+    solver = LBFGS()
+    memory = solver.empty(np.eye(3))
+    E, F = (a - a.T for a in rng.standard_normal((2, 3, 3)))
+    s, y = memory.vector(E), memory.vector(F)
+    memory.pairs.append(Pair(s, y, 1 / (s @ y)))
+    grown = solver.grown(memory, 3 + M, np.eye(3 + M))
+    assert (memory.M, grown.M) == (3, 3 + M)
+    ((s, y, rho),) = grown.pairs
+    for e, before in ((s, E), (y, F)):
+        assert np.array_equal(grown.matrix(e), np.pad(before, (0, M)))
+    assert rho == 1 / (s @ y)
 
 
 @pytest.mark.full

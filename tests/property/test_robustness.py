@@ -65,7 +65,7 @@ def test_components_at_zero_stay_zero_and_the_fit_is_finite(dtype, rng):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_objective_does_not_depend_on_the_scale(dtype):
-    scales = [1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3, 1e6, 1e9, 1e12]
+    scales = [1e-12, 1e-6, 1, 1e6, 1e12]
     fits = [phinmf.tl_nmf((s * notes()).astype(dtype), max_iter=50, **FITS) for s in scales]
     objectives = [r.objective for r in fits]
     assert np.ptp(objectives) < 0.01 * abs(objectives[0])

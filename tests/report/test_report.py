@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from reports import HOSTILE, example_report, hostile_report, written
 
 import phinmf
-from phinmf.arrays import threads
 from phinmf.audio.example import example
 from phinmf.report import page, plots, sections
 from phinmf.report.contents import Component, ComponentGroup, Report
@@ -149,14 +148,6 @@ def test_a_preview_has_as_many_bits_as_there_is_room_for_and_half_a_minute_at_mo
     assert sum(map(len, sounds)) * 4 / 3 <= room
     assert 0.9 < cut.seconds / page.SECONDS < 1
     assert f"{cut.seconds:.1f} of 70.0 seconds" in note
-
-
-def test_sounds_do_not_depend_on_the_number_of_threads(short, monkeypatch):
-    sounds = []
-    for n in (1, 2, 5):
-        monkeypatch.setattr(threads, "available", lambda n=n: n)
-        sounds.append(page.previews(short, 16_000, ROOM)[1])
-    assert sounds[0] == sounds[1] == sounds[2]
 
 
 @pytest.mark.parametrize(("rate", "channels"), [(1, 1), (7350, 1), (48_000, 2), (384_000, 6)])

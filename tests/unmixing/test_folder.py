@@ -1,8 +1,8 @@
 """The folder of an unmixing: what is written, that it is whole, and what is read of it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +13,12 @@ import phinmf
 from phinmf import unmix_file
 from phinmf.audio import files
 from phinmf.cli import main
-from phinmf.unmixing import folder, listing, overview
+from phinmf.report.folder import report_of_folder, write_report
+from phinmf.unmixing import listing, overview
 from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.overview import FINEST, MOST
+from phinmf.unmixing.placing import new_folder
 
 OPTIONS, SHORT = (UnmixOptions(K, window=64, solver=None, seed=0) for K in (3, None))
 
@@ -63,7 +65,7 @@ def test_silence_that_a_saved_model_takes_apart(tmp_path):
 
 def test_a_page_that_fails_leaves_no_folder(tmp_path, monkeypatch):
     def fails(unmixed):
-        assert {p.name for p in unmixed.path.iterdir()} >= {"result.json", "model.npz"}
+        assert {p.name for p in unmixed.iterdir()} >= {"result.json", "model.npz"}
         raise ZeroDivisionError
 
     monkeypatch.setattr(unmix_file, "write_report", fails)
@@ -79,11 +81,6 @@ def test_three_samples_many_channels_and_odd_rates(tmp_path):
         phinmf.unmix(short, RATE, 9, window=64)
     record = unmixed(write(tmp_path / "short.wav", short), Output(tmp_path / "s"), SHORT)
     assert (record.length, record.exact) == (3, True)
-    with pytest.raises(ValueError, match="has NaN or infinite samples"):
-        unmixed(
-            write(tmp_path / "nan.wav", np.full(900, np.nan), subtype="FLOAT"),
-            Output(tmp_path / "n"),
-        )
     wide = write(tmp_path / "wide.wav", tones(800, 32))
     assert unmixed(wide, Output(tmp_path / "w")).source.channels == 32
     assert files.probe(write(tmp_path / "fast.wav", rate=384_000)).sample_rate == 384_000
@@ -94,29 +91,37 @@ def test_three_samples_many_channels_and_odd_rates(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("format", "subtype", "length"),
-    [("WAV", "PCM_24", 17_997), ("WAV", "IMA_ADPCM", 17_675), ("RF64", "FLOAT", 17_994),
-     ("FLAC", "PCM_16", 16_384)],
-)  # fmt: skip
-def test_what_can_be_read_of_a_cut_file_is_salvaged(
-    tmp_path, monkeypatch, capsys, format, subtype, length
-):
-    """Whole blocks: of 6 or 8 bytes, of 505 samples in ADPCM, of 4096 in FLAC."""
-    monkeypatch.chdir(tmp_path)
-    path = write(Path("song.sound"), tones(30_000, 2), format=format, subtype=subtype)
-    whole = soundfile.read(path, always_2d=True)[0]
+    ("format", "subtype"),
+    [("WAV", "PCM_24"), ("WAV", "IMA_ADPCM"), ("RF64", "FLOAT"), ("FLAC", "PCM_16")],
+)
+def test_a_file_that_is_cut_is_refused_with_the_seconds_that_can_be_read(tmp_path, format, subtype):
+    path = write(tmp_path / "song.sound", tones(30_000, 2), format=format, subtype=subtype)
+    assert files.excerpt(path).length >= 30_000
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10 + 1])
-    command = ["unmix", str(path), "-k", "2", "--window", "64", "--fixed", "--json"]
-    assert main(command) == 1
-    refused = capsys.readouterr().err
-    assert f"{length / RATE:.3f} s" in refused
-    assert "--salvage" in refused
-    assert not Path("out").exists()
-    assert main([*command, "--salvage", "--subtype", "DOUBLE", "--format", "WAV"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["length"] == result["source"]["length"] == length
-    parts = [soundfile.read(Path("out/song", c["file"]))[0] for c in result["components"]]
-    assert sum(parts) == pytest.approx(whole[:length], abs=1e-9)
+    seconds = {"FLAC": "2.0", "WAV": "2.[23]"}.get(format, "2.2")  # whole blocks of 3.75 s
+    with pytest.raises(ValueError, match=rf"first {seconds} s can be read.*ffmpeg -i"):
+        files.excerpt(path)
+
+
+def test_many_at_once_share_the_folders_above_them(tmp_path):
+    def write(name):
+        with new_folder(tmp_path / "a" / "b" / str(name)) as folder:
+            (folder / "file").write_text("")
+            if name % 2:
+                raise ZeroDivisionError
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = [pool.submit(write, name).exception() for name in range(40)]
+    assert sum(outcome is None for outcome in outcomes) == 20
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert {path.name for path in (tmp_path / "a/b").iterdir()} == {str(n) for n in range(0, 40, 2)}
+
+
+def test_a_link_to_nothing_is_refused_at_once(tmp_path):
+    (tmp_path / "many").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OSError, match="cannot be written"), new_folder(tmp_path / "many" / "one"):
+        raise AssertionError
+    assert [path.name for path in tmp_path.iterdir()] == ["many"]
 
 
 # ---- result.json ---------------------------------------------------------------------------------
@@ -135,7 +140,7 @@ NONSENSE = {
     "another type": {"start": "0"},
     "before the beginning": {"start": -1},
     "a component that is none": {"components": [COMPONENT, COMPONENT]},
-    "a number beyond the range": {"gain_db": 10**400},
+    "a number beyond the range": {"energy": 10**400},
     "a number without end": {"energy": float("inf")},
     "similarity of others": {"similarity": [[1.0]]},
     "a group of nobody": {"groups": {"a": {"file": "a.wav", "components": [3]}}},
@@ -158,6 +163,13 @@ def test_nonsense_is_damaged(from_memory, capsys, name):
         assert f"{path} is damaged" in capsys.readouterr().err
 
 
+def test_a_folder_of_another_version_is_not_read(from_memory):
+    path = from_memory / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"layout": 1}))
+    with pytest.raises(ValueError, match="another version wrote it"):
+        listing.read(from_memory)
+
+
 def test_a_folder_from_memory(from_memory):
     """It has no source and no options; a length beyond its files is damaged."""
     record = listing.read(from_memory)
@@ -168,7 +180,7 @@ def test_a_folder_from_memory(from_memory):
     assert listing.foreign(from_memory, names) == ["nothing.wav"]
     listing.write(from_memory, replace(record, length=record.length + 1), add=[])
     with pytest.raises(ValueError, match="is damaged: unmix again"):
-        folder.read_folder(from_memory)
+        write_report(from_memory)
 
 
 # ---- overview and preview ------------------------------------------------------------------------
@@ -179,6 +191,10 @@ def test_the_overview_fits_its_components(tmp_path):
     out = tmp_path / "out"
     for length in (1, FINEST * MOST, FINEST * MOST + 1, 10**9):  # longer ones, longer stretches
         assert -(-length // overview.step_of(length)) <= MOST
+    one = overview.Overview(1, FINEST)
+    for start, peak in ((0, 0.9), (100, 0.5)):  # two blocks of one stretch
+        one.add(1, start, np.full((100, 1), peak))
+    assert one.peaks[1] == [0.9]
     peaks = overview.load(out, 3, record.length)
     loudest = max(component.peak_db for component in record.components)
     assert 20 * np.log10((peaks[1:].max() / 255) ** 2) == pytest.approx(loudest, abs=0.2)
@@ -202,10 +218,9 @@ def test_the_overview_fits_its_components(tmp_path):
 def test_the_page_gets_what_is_on_the_disk(tmp_path, monkeypatch, format, subtype):
     monkeypatch.setattr(overview, "SECONDS", 0.5)
     path = write(tmp_path / "song.wav", tones(100_000, 2))
-    unmixed(path, Output(tmp_path / "out", format=format, subtype=subtype, gain=-3.0))
-    content = folder.read_folder(tmp_path / "out")
-    assert content.preview.start == 48_000
-    names = [component.file for component in content.record.components]
-    for name, samples in zip(names, content.preview.components, strict=True):
-        whole = soundfile.read(tmp_path / "out" / name, always_2d=True)[0]
-        assert np.array_equal(samples, whole[48_000:52_000])
+    unmixed(path, Output(tmp_path / "out", format=format, subtype=subtype))
+    page = report_of_folder(tmp_path / "out", listing.read(tmp_path / "out"))
+    assert page.start == 6.0
+    for component in page.components:
+        whole = soundfile.read(tmp_path / "out" / component.file, always_2d=True)[0]
+        assert np.array_equal(component.samples, whole[48_000:52_000])

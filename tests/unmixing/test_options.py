@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,11 +56,6 @@ def test_options_that_cannot_be_meant(options, kind, message):
         UnmixOptions(**options)
     with pytest.raises(kind, match=message):  # also where they are not used
         phinmf.unmix(tones(2000), 8000, **options)
-
-
-def test_a_gain_that_cannot_be_meant():
-    with pytest.raises(ValueError, match="gain is"):
-        Output(Path("out"), gain=float("nan"))
 
 
 def test_random_numbers_and_solvers_are_named_and_not_used_up():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import soundfile
 
 import phinmf
 from phinmf.unmixing.model import UnmixModel
@@ -61,16 +60,6 @@ def test_a_saved_model_finds_the_same_groups_again(unmixing, tmp_path):
     assert snr(again.groups["low"], tone(440, 1.5, period=0.7)) > 15
 
 
-def test_groups_are_files_that_add_up(unmixing, tmp_path):
-    folder = unmixing.save(tmp_path / "song", subtype="PCM_16")
-    low, rest, *parts = (
-        soundfile.read(path, dtype="int16")[0].astype(int)
-        for path in (folder / "low.wav", folder / "rest.wav", *folder.glob("component_*.wav"))
-    )
-    assert snr(low / 2**15, LOW) > 15
-    assert np.array_equal(low + rest, sum(parts))
-
-
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -88,8 +77,3 @@ def test_groups_are_files_that_add_up(unmixing, tmp_path):
 def test_what_cannot_be_a_reference_is_refused(how, message):
     with pytest.raises((ValueError, TypeError), match=message):
         phinmf.unmix(LOW + HIGH, RATE, **QUICK | how)
-
-
-def test_a_model_has_its_components_already(unmixing):
-    with pytest.raises(ValueError, match="model"):
-        phinmf.unmix(LOW, RATE, model=unmixing.model, like={"a": (LOW, RATE)})

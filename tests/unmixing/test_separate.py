@@ -1,7 +1,5 @@
 """Block by block is the same as all at once."""
 
-import threading
-
 import numpy as np
 import pytest
 from sound_files import RATE, tones
@@ -50,20 +48,6 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(model, dtype):
     for first, *others in zip(one, two, five, strict=True):
         for other in others:
             assert all(map(np.array_equal, first, other))
-
-
-def test_an_error_in_a_thread_is_raised_and_the_threads_end(model, monkeypatch):
-    calls, before = [], set(threading.enumerate())
-
-    def failing(self, Y, n_threads):
-        calls.append(Y.shape)
-        raise ValueError("the frames reach 1e99")
-
-    monkeypatch.setattr(type(model), "activations", failing)
-    with pytest.raises(ValueError, match="the frames reach 1e99"):
-        list(separated([tones(20_000, 2)], 20_000, model, n_threads=2, frames=4))
-    assert len(calls) <= 4  # of 157: nothing new was started
-    assert not set(threading.enumerate()) - before
 
 
 def test_a_long_signal_is_learned_on_stretches_of_it(rng):

@@ -53,13 +53,8 @@ def test_silence_that_a_model_takes_apart_is_silence():
     assert "bit for bit" in repr(u)
 
 
-def test_pictures_and_the_player_of_a_notebook():
-    u = phinmf.unmix(tones(3000, 2), RATE, 3, **QUICK)
-    for figure in (u.plot_atoms(5), u.plot_activations(), u.plot_energy(), u.plot_cost()):
-        figure.canvas.draw()
-        assert figure.axes
-    assert len(u.plot_activations().axes) == 3
-    assert u._repr_html_().startswith("<iframe")
+def test_a_notebook_shows_the_player():
+    assert phinmf.unmix(tones(3000, 2), RATE, 3, **QUICK)._repr_html_().startswith("<iframe")
 
 
 def test_save_writes_the_same_folder(tmp_path):
@@ -109,8 +104,10 @@ def test_models_that_do_not_fit(unmixing, tmp_path):
         phinmf.unmix(tones(2000), RATE, model=3)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         phinmf.unmix(tones(2000), RATE, model=tmp_path / "none.npz")
-    with pytest.raises(ValueError, match="n_components is 4, but the model has 3"):
+    with pytest.raises(ValueError, match="n_components is 4, but the model has 3 components"):
         phinmf.unmix(unmixing.mixture, RATE, 4, model=unmixing.model)
+    with pytest.raises(ValueError, match="a model has its components already"):
+        phinmf.unmix(tones(2000), RATE, model=unmixing.model, like={"a": (tones(2000), RATE)})
     for K in (None, 3, "auto"):
         assert len(phinmf.unmix(unmixing.mixture, RATE, K, model=unmixing.model).components) == 3
     odd = replace(unmixing.model, Phi=np.eye(3), W=np.full((3, 2), 1 / 3), n_atoms=3)

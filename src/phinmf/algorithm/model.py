@@ -83,10 +83,7 @@ class Model:
         self.rotated = None
         V_hat, fixed = self.V_hat, self.fixed
         if V_hat is not None:
-            rows = V_hat
-            if atoms is not None:
-                rows = V_hat[: len(atoms) * len(V_hat) // self.engine.shape[1]]
-            V_hat = frames_contiguous(take_frames(rows, sample.frames), dtype)
+            V_hat = frames_contiguous(take_frames(V_hat, sample.frames), dtype)
         if fixed.H is not None:
             fixed = fixed._replace(H=take_frames(fixed.H, sample.frames))
         engine = self.engine.subset(sample.frames, dtype, sample.weights, atoms)

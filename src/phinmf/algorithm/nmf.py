@@ -10,6 +10,8 @@ from phinmf.divergences import Penalty
 from phinmf.divergences.base import multiply
 from phinmf.engines import Engine
 
+ACTIVATIONS = 10  #: updates of activations of frames that have none
+
 
 class FixedFactors(NamedTuple):
     """The factors that an NMF step does not change."""
@@ -65,9 +67,9 @@ def flat_activations(powers: Array, M: int, K: int, penalty: Penalty) -> Array:
     return flat
 
 
-def activate(engine: Engine, W: Array, penalty: Penalty, eps: float, n_iter: int = 10) -> None:
-    """Compute activations for a known W: from the flat start, a few updates of H alone."""
+def activate(engine: Engine, W: Array, penalty: Penalty, eps: float) -> None:
+    """Compute activations for a W: from the flat start, a few updates of H alone."""
     H = flat_activations(engine.powers(), len(W), W.shape[1], penalty)
     engine.set_activations(H)
-    for _ in range(n_iter if W.shape[1] else 0):
+    for _ in range(ACTIVATIONS if W.shape[1] else 0):
         engine.nmf_pass(W, penalty, eps, engine.divergence.max_exponent)

@@ -250,13 +250,16 @@ class Options:
 
     @property
     def anneal(self) -> Anneal | None:
-        """The schedule of floors; by default plain NMF has one, and solvers that declare it."""
+        """The schedule of floors, if it begins above the target; None keeps to that.
+
+        By default plain NMF has one, and solvers that declare it.
+        """
         anneal = self.method.anneal
-        if isinstance(anneal, Anneal):
-            return anneal
         if anneal is None:
             anneal = self.solver is None or self.solver.anneals_by_default
-        return ANNEAL if anneal else None
+        if not isinstance(anneal, Anneal):
+            anneal = ANNEAL if anneal else None
+        return anneal if anneal is not None and anneal.start > self.floor else None
 
     @property
     def nmf_exponent(self) -> float:

@@ -174,12 +174,12 @@ class Run:
             Phi = polish(self.iterate.Phi, self.model.engine.algebra)
             self.model.rotate(Phi)
             self.iterate = replace(self.iterate, Phi=Phi)
-        row = self.measured(W, descent, penalty, evaluations)
-        self.history.record(row, self.seconds())
+        self.history.rows.append(self.measured(W, descent, penalty, evaluations))
         return True
 
     def measured(self, W: Array, descent: Descent, penalty: float, evaluations: int) -> Row:
-        """Return the row of an outer iteration; the history adds the seconds."""
+        """Return the row of an outer iteration with this number of evaluations."""
+        rows = self.history.rows
         objective = target = descent.loss + penalty
         if self.stage.n_atoms != self.schedule.n_atoms:  # the start is over all atoms
             target = self.history.start
@@ -194,10 +194,10 @@ class Run:
             gradient=float(namespace(descent.G).linalg.norm(skew(descent.G))),
             steps=tuple(descent.steps),
             search_failed=descent.failed,
-            evaluations=evaluations,
+            evaluations=evaluations + (rows[-1].evaluations if rows else 0),
             frames=n_frames,
             atoms=n_atoms,
-            seconds=np.nan,
+            seconds=self.seconds(),
             floor=self.phase.floor,
         )
 

@@ -76,8 +76,7 @@ class Schedule:
         self.target, self.max_time = options.floor, options.max_time
         self.n_atoms = None if n_atoms == M else n_atoms
         self.group = options.atoms_per_power  #: only whole pairs are learned
-        anneal = options.anneal
-        self.anneal = anneal if anneal and anneal.start > self.target else None
+        self.anneal = options.anneal
         self.sample_size: int | None = None
         self.coarse: Subspace | None = None  #: counts the atoms at a high floor; None: all of them
         if self.anneal:

@@ -25,17 +25,31 @@ from phinmf.arrays import (
     namespace,
     to_numpy,
 )
+from phinmf.errors import InvalidValue
 from phinmf.linalg.manifold import exactly_orthogonal, orthonormal_rows
 
 TINY = 1e-30  #: sum of activations of a frame that a power cannot be divided by in float32
 
 
+def check_length(n_atoms: int | float | None, M: int) -> None:
+    """Refuse more atoms than the M samples of a frame allow."""
+    if isinstance(n_atoms, int) and n_atoms > M:
+        raise InvalidValue(
+            f"n_atoms is {n_atoms}, but frames of {M} samples have {M} atoms: take at most as many,"
+            " or a share of the energy such as 0.999"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Subspace:
-    """The Karhunen–Loève transform of the frames, and the mean power of each of its atoms."""
+    """The Karhunen–Loève transform of the frames or another, and how many atoms are learned in it.
+
+    (`unmix` takes the start of the transform, its strongest atoms first.)
+    """
 
     basis: Array  #: U (M, M), in double precision, where the frames are
-    powers: Array  #: (M,), on the host, falling
+    powers: Array  #: (M,): mean power of each of its atoms, on the host, falling
+    n_atoms: int | None = None  #: P, less than M: the first atoms are learned; None: all
     W: Array | None = None  #: (M, K), or (M/2, K): the caller's rows for atoms not learned
 
     def share(self, P: int) -> float:
@@ -52,6 +66,15 @@ class Subspace:
         """Return the number of atoms whose mean power is at least `least`."""
         return int(np.count_nonzero(self.powers >= least))
 
+    def with_few(self, n_atoms: int | float, size: int) -> Subspace:
+        """Return the same in which this number of atoms is learned, or those of a share of energy.
+
+        The number is rounded up to a multiple of `size`: whole pairs.
+        """
+        P = n_atoms if isinstance(n_atoms, int) else self.holding(n_atoms)
+        P = -(-P // size) * size
+        return replace(self, n_atoms=P if len(self.powers) > P else None)
+
     def strongest(self, Phi: Array, P: int, rows: int = 1) -> tuple[Array, Array]:
         """Return which P atoms of Φ are strongest in the subspace, and Q that follows from them.
 
@@ -65,6 +88,29 @@ class Subspace:
         groups = np.sort(np.argsort(-energies, kind="stable")[: P // rows])
         atoms = indices((rows * groups[:, None] + np.arange(rows)).ravel(), Phi)
         return atoms, orthonormal_rows(inside[atoms])
+
+    def nearest(self, Phi: Array, size: int) -> Array:
+        """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q.
+
+        Groups of `size` atoms that follow each other stay together.
+        """
+        _, Q = self.strongest(Phi, self.n_atoms or len(Phi), size)
+        return cast(self.transform(Q), dtype_of(Phi))
+
+    def in_double(self, Phi: Array) -> Array:
+        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
+        first = self.basis[: self.n_atoms]
+        return self.transform(cast(Phi[: self.n_atoms], np.float64) @ first.mT)
+
+    def pooled(self, W: Array, share: float) -> Array:
+        """Return W with one mean row for all atoms beyond those that hold a share of the energy."""
+        size = len(self.powers) // len(W)  # 2 if a row belongs to a pair
+        n = -(-max(self.n_atoms or 0, self.holding(share)) // size)
+        xp = namespace(W)
+        if n == len(W):
+            return W
+        mean = xp.mean(W[n:], axis=0, keepdims=True)
+        return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
 
     def with_atoms(self, iterate: Iterate, P: int, keeps_scale: bool = False) -> Iterate:
         """Return an iterate with P atoms, which may be all.

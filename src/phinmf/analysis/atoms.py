@@ -41,10 +41,8 @@ def energy_curve(Phi: ArrayLike, Y: ArrayLike) -> Array:
 
     Parameters
     ----------
-    Phi : array of shape (M, M)
-        A transform; its rows are the atoms.
-    Y : array of shape (M, N) or (C, M, N)
-        Frames.
+    Phi, Y
+        As in `atom_energies`.
 
     Returns
     -------
@@ -62,10 +60,8 @@ def atoms_for_energy(
 
     Parameters
     ----------
-    Phi : array of shape (M, M)
-        A transform; its rows are the atoms.
-    Y : array of shape (M, N) or (C, M, N)
-        Frames.
+    Phi, Y
+        As in `atom_energies`.
     shares : float or sequence of float
         Shares of the energy.
 
@@ -82,10 +78,8 @@ def strongest_atoms(Phi: ArrayLike, Y: ArrayLike, n: int, *, pairs: bool = False
 
     Parameters
     ----------
-    Phi : array of shape (M, M)
-        A transform; its rows are the atoms.
-    Y : array of shape (M, N) or (C, M, N)
-        Frames.
+    Phi, Y
+        As in `atom_energies`.
     n : int
         How many atoms, at most M, or pairs, at most M/2.
     pairs : bool

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from phinmf._types import Device
@@ -39,6 +41,24 @@ class FullPrecision:
 
 
 full_precision = FullPrecision()
+turn = threading.RLock()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch compute in full precision and, on the processor, with one thread.
+
+    How many threads it has differs from one process to another, and so does how it splits its
+    loops, and with that the bits. The number belongs to the process: its threads take turns.
+    """
+    torch: Any = importlib.import_module("torch")
+    with turn, full_precision:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 def torch_device(device: Device) -> Any:

@@ -5,8 +5,8 @@ Invariants:
 * While any of our threads computes, BLAS has one thread; the last of them restores the number that
   the caller had. So results do not depend on the number of threads.
 * Results of items are used in the order of the items, whichever thread computed them.
-* A fork waits until nothing is half done (`no_fork`). In the child, locks are free, and pools start
-  threads of their own.
+* A fork waits until nothing is half done (`no_fork`). In the child, locks are free, and no threads
+  are left, so that the caller does all the work of pools that were open.
 * After an error or an interrupt, no new item is started, and those that run are waited for.
 """
 
@@ -123,18 +123,14 @@ class Workers:
 
     def __enter__(self) -> Workers:
         single_threaded_blas.__enter__()
-        if self.n_threads > 1:
-            self._open()
+        if self.n_threads > 1:  # it starts them when there is work
+            self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
+            self._process = os.getpid()
         return self
 
     def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
         """Let another process have threads of its own."""
         return Workers, (self.n_threads,)
-
-    def _open(self) -> None:
-        """Make a pool, which starts its threads when there is work."""
-        self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="phinmf")
-        self._process = os.getpid()
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -149,27 +145,27 @@ class Workers:
 
         Until the next result is there, the caller works, too: a thread less needs less memory. At
         most n + 1 results wait at a time for n threads, however many items there are. An error is
-        raised when its item is due. With one thread, or of one item, the caller does all the work.
-        A caller that does not use all results must close the iterator, which waits for the threads.
+        raised when its item is due. With one thread, or of one item, or in a forked child, the
+        caller does all the work. A caller that does not use all results must close the iterator,
+        which waits for the threads.
         """
-        if self._pool is None or (isinstance(items, Sequence) and len(items) < 2):
+        pool = self._pool if self._process == os.getpid() else None
+        if pool is None or (isinstance(items, Sequence) and len(items) < 2):
             yield from map(work, items)
             return
-        if self._process != os.getpid():  # forked: this process has none of the threads
-            self._open()
         waiting: deque[tuple[In, Future[Out]]] = deque()
         try:
             for item in items:
-                waiting.append((item, self._pool.submit(work, item)))
+                waiting.append((item, pool.submit(work, item)))
                 if len(waiting) > self.n_threads:
                     yield first_result(work, waiting)
             while waiting:
                 yield first_result(work, waiting)
         finally:  # after an error or an interrupt, nothing new is started
-            futures = [future for _, future in waiting]
-            for future in futures:
+            for _, future in waiting:
                 future.cancel()
-            wait(futures)
+            for _, future in waiting:
+                wait([future])
 
 
 def first_result(work: Callable[[In], Out], waiting: deque[tuple[In, Future[Out]]]) -> Out:

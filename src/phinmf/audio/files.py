@@ -24,24 +24,7 @@ UNKNOWN = 2**62  #: libsndfile reports at least as many samples where a file doe
 CONVERTIBLE = {".aif", ".opus", ".oga", ".m4a", ".mp4", ".aac", ".wma"}  #: other sound files
 
 STREAMED = 0x7FFF0000  #: bytes that a WAV file announces at least if its length was not known
-BLOCK_CODECS = (2, 0x11, 0x31)  #: of WAV files: two kinds of ADPCM and GSM, many samples in a block
-
-
-class CutShort(InvalidValue):
-    """A sound file of which only the first `length` samples of each channel can be read."""
-
-    def __init__(self, path: Path, length: int, sample_rate: int) -> None:
-        super().__init__(path, length, sample_rate)  # so that it can be sent to another process
-        self.path = path
-        self.length = length
-        self.sample_rate = sample_rate
-
-    def __str__(self) -> str:
-        seconds = self.length / self.sample_rate
-        return (
-            f"{self.path} is cut short or damaged: only its first {seconds:.3f} s can be read,"
-            " which phinmf unmix --salvage takes"
-        )
+PROBE = 4096  #: samples that are read at a time to find where a file is damaged
 
 
 class Reader(soundfile.SoundFile):
@@ -118,21 +101,17 @@ def status_of(path: Path) -> os.stat_result:
     return status
 
 
-def excerpt(path: str | os.PathLike[str], salvage: bool = False) -> Excerpt:
+def excerpt(path: str | os.PathLike[str]) -> Excerpt:
     """Look at a file once: the whole of it, to be read or to take a stretch of.
 
-    Raise CutShort if its end cannot be read; `salvage` takes what can be read.
+    Raise InvalidValue if its end cannot be read.
     """
     path = Path(path)
     before = identity(path)
     sound = probe(path)
-    if salvage:
-        sound = replace(sound, length=readable_length(sound))
-        if sound.length == 0:
-            raise InvalidValue(f"{path} has no samples that can be read")
-    elif cut_wave_length(path) is not None:
-        raise CutShort(path, sound.length, sound.sample_rate)
-    elif sound.format == "FLAC":  # its header says the whole length
+    if is_cut_wave(path):
+        raise cut_short(sound)
+    if sound.format == "FLAC":  # its header says the whole length
         read(sound, sound.length - 1)
     return Excerpt(sound, 0, sound.length, before)
 
@@ -142,9 +121,9 @@ def probe(path: str | os.PathLike[str]) -> Sound:
     path = Path(path)
     with opened(path) as file:
         tags = {name: text for name, text in file.copy_metadata().items() if text}
-        left = cut_wave_length(path)
-        length = file.frames if left is None else min(file.frames, left)
-        sound = Sound(path, file.samplerate, file.channels, length, file.format, file.subtype, tags)
+        sound = Sound(
+            path, file.samplerate, file.channels, file.frames, file.format, file.subtype, tags
+        )
     if sound.length < 1:
         raise InvalidValue(f"{path} has no samples")
     if sound.length >= UNKNOWN:
@@ -162,52 +141,34 @@ def probe(path: str | os.PathLike[str]) -> Sound:
     return sound
 
 
-def cut_wave_length(path: Path) -> int | None:
-    """Return how many samples a WAV or RF64 file that is cut short has at most, else None.
-
-    libsndfile takes it as a shorter file, and makes up the end of a block of samples that is cut.
-    """
-    block, samples = 1, UNKNOWN
+def is_cut_wave(path: Path) -> bool:
+    """Whether a WAV or RF64 file is cut short; libsndfile takes it as a shorter file."""
     with path.open("rb") as file:
         head, announced = file.read(12), 0
         if head[:4] not in (b"RIFF", b"RF64") or head[8:] != b"WAVE":
-            return None
+            return False
         while len(chunk := file.read(8)) == 8:
             name, size = struct.unpack("<4sI", chunk)
             if name == b"data":
-                size = announced or size
-                present = path.stat().st_size - file.tell()
                 streamed = not announced and size >= STREAMED
-                return None if streamed or size <= present else present // block * samples
+                return not streamed and (announced or size) > path.stat().st_size - file.tell()
             after = file.tell() + size + size % 2
-            content = file.read(min(size, 32))
-            if name == b"ds64" and len(content) >= 16:
+            if name == b"ds64" and len(content := file.read(16)) == 16:
                 announced = struct.unpack_from("<Q", content, 8)[0]
-            elif name == b"fmt " and len(content) >= 16:
-                codec, block = struct.unpack_from("<H10xH", content)
-                block = max(block, 1)
-                if codec in BLOCK_CODECS and len(content) >= 20:
-                    samples = struct.unpack_from("<H", content, 18)[0]
             file.seek(after)
-    return None
+    return False
 
 
-def readable_length(sound: Sound) -> int:
-    """Return how many samples of each channel can be read from the beginning of a file.
-
-    It reads as many blocks as it can, then smaller and smaller ones up to the first sample that
-    cannot be decoded.
-    """
-    length, n = 0, BLOCK
-    while n > 0:
-        with opened(sound.path) as file, suppress(soundfile.LibsndfileError):
-            if length > 0:
-                go_to(file, length)
-            while block := len(file.read(n, dtype="float32")):
-                length += block
-            break  # the file ends here
-        n //= 2
-    return min(length, sound.length)
+def cut_short(sound: Sound) -> InvalidValue:
+    """Return the error for a file whose end cannot be read, with the seconds that can."""
+    length = 0
+    with opened(sound.path) as file, suppress(soundfile.LibsndfileError):
+        while n := len(file.read(PROBE, dtype="float32")):
+            length += n
+    return InvalidValue(
+        f"{sound.path} is cut short or damaged: only its first {length / sound.sample_rate:.1f} s"
+        f" can be read: {how_to_convert(sound.path)}, which takes these"
+    )
 
 
 def opened(path: Path) -> soundfile.SoundFile:
@@ -248,7 +209,7 @@ def blocks(sound: Sound, start: int = 0, length: int | None = None) -> Iterator[
             except soundfile.LibsndfileError:
                 block = np.empty((0, sound.channels))
             if len(block) == 0:
-                raise CutShort(sound.path, readable_length(sound), sound.sample_rate)
+                raise cut_short(sound)
             if not np.isfinite(block).all():
                 raise InvalidValue(
                     f"{sound.path} has NaN or infinite samples near"

@@ -17,7 +17,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from phinmf._types import Array
-from phinmf.audio import BITS, BLOCK, FLOATS, SUFFIXES, SampleFormat
+from phinmf.audio import BITS, BLOCK, SUFFIXES, SampleFormat
 from phinmf.audio.files import native
 from phinmf.errors import InvalidValue
 
@@ -73,13 +73,12 @@ def check_holds(sample_format: SampleFormat, channels: int, sample_rate: int) ->
 def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
     """Return integers for each component whose sum is the signal's, none of them out of range.
 
+    Single precision holds up to 24 bits; for 32 bits components are in double precision.
     The last component is what the others leave; where that is out of range, the others take the
     excess.
     """
     full = 2 ** (bits - 1)
     low, high = -full, full - 1
-    if bits > 24:  # more than single precision holds
-        components = components.astype(np.float64, copy=False)
     scaled = components * components.dtype.type(full)
     whole = np.clip(np.rint(scaled, out=scaled), low, high, out=scaled).astype(np.int32)
     far = 2.0**52  # beyond what any number of components can hold, and within what integers can
@@ -92,14 +91,6 @@ def quantised(components: Array, signal: Array, bits: int) -> NDArray[np.int32]:
         excess -= changed - component
         component[:] = changed
     return whole
-
-
-def beyond_full_scale(components: Array) -> int:
-    """Count the samples that clip; less than a step of 16 bits beyond full scale is rounding."""
-    limit = 1 + 2.0**-16
-    if not components.size or (components.max() <= limit and components.min() >= -limit):
-        return 0  # almost always, without an array of the absolute values
-    return int(np.count_nonzero(abs(components) > limit))
 
 
 @dataclass(eq=False)
@@ -115,11 +106,8 @@ class Stems:
     channels: int
     tags: dict[str, str]
     where: Path  #: the folder that messages name
-    gain: float = 1.0
 
     def __post_init__(self) -> None:
-        self.length = 0  #: samples written to each file
-        self.clipped = 0  #: samples of components beyond full scale, which the files cannot hold
         self.checksums = [0] * len(self.paths)  #: of the samples of each file
         self.files: list[soundfile.SoundFile] = []
         self._stack = ExitStack()
@@ -156,10 +144,6 @@ class Stems:
 
     def write(self, signal: Array, components: Array) -> None:
         """Write the next samples: a signal (n, channels) and its components (K, n, channels)."""
-        if self.gain != 1:
-            signal, components = self.gain * signal, self.gain * components
-        if self.sample_format.subtype not in FLOATS:
-            self.clipped += beyond_full_scale(components)
         bits = self.sample_format.bits
         out: NDArray[np.generic]
         if bits is not None:
@@ -175,7 +159,6 @@ class Stems:
                     file.write(out[k, first : first + BLOCK])
         except (soundfile.LibsndfileError, AssertionError) as error:
             raise self.failure(error) from None
-        self.length += len(signal)
 
     def failure(self, error: Exception) -> OSError:
         """Return why nothing more can be written; libsndfile does not pass on the system's error.

@@ -21,20 +21,14 @@ from phinmf.report.folder import write_report
 from phinmf.unmix_file import unmix_file
 from phinmf.unmixing.export import Kind
 from phinmf.unmixing.export import export as export_folder
-from phinmf.unmixing.folder import read_folder
 from phinmf.unmixing.listing import PAGE
 from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 
-#: packages, and the extra of phinmf that needs each of them
-PACKAGES = dict.fromkeys(
-    ("numpy", "scipy", "scikit-learn", "numba", "array-api-compat", "threadpoolctl", "soundfile",
-     "soxr", "matplotlib", "pillow", "rich"),
-    "phinmf",
-) | {
-    "torch": '"phinmf[gpu]"', "dask": '"phinmf[dask]"', "distributed": '"phinmf[dask]"',
-    "starlette": '"phinmf[studio]"', "uvicorn": '"phinmf[studio]"',
-}  # fmt: skip
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "numba", "array-api-compat", "threadpoolctl", "soundfile",
+    "soxr", "matplotlib", "pillow", "rich", "torch", "dask", "distributed", "starlette", "uvicorn",
+)  # fmt: skip
 
 
 def demo(typed: argparse.Namespace) -> int:
@@ -61,16 +55,16 @@ def demo(typed: argparse.Namespace) -> int:
 
 def report(typed: argparse.Namespace) -> int:
     """Write report.html into the folder and print its path."""
-    write_report(read_folder(typed.folder))
+    write_report(typed.folder)
     print(shown(typed.folder / PAGE))
     return 0
 
 
 def export(typed: argparse.Namespace) -> int:
     """Write the folder and say what is in it."""
-    if (typed.components, typed.mix, bool(typed.without)).count(True) > 1:
-        typed.refuse("--components, --mix and --without do not go together: choose one of them")
-    kind: Kind = "components" if typed.components else "mix" if typed.mix else "groups"
+    if typed.mix and typed.without:
+        typed.refuse("--mix and --without do not go together: choose one of them")
+    kind: Kind = "mix" if typed.mix else "groups"
     exported = export_folder(typed.folder, typed.output, kind, without=typed.without)
     for file in exported.files:
         print(shown(file))
@@ -81,8 +75,8 @@ def export(typed: argparse.Namespace) -> int:
 def env(typed: argparse.Namespace) -> int:
     """Print versions, threads and formats, for the report of a problem."""
     print(f"phinmf {phinmf.__version__}, Python {platform.python_version()}, {platform.platform()}")
-    for package, extra in PACKAGES.items():
-        print(f"  {package} {installed(package) or f'is missing: run pip install {extra}'}")
+    for package in PACKAGES:
+        print(f"  {package} {installed(package) or 'is missing'}")
     print(f"  libsndfile {soundfile.__libsndfile_version__}")
     blas = [f"{i['internal_api']} {i['version']}" for i in threadpoolctl.threadpool_info()
             if i["user_api"] == "blas"]  # fmt: skip

@@ -21,7 +21,7 @@ COMMANDS: tuple[tuple[str, str, options.Arguments, str | None], ...] = (
      options.UNMIX, options.UNMIX_EPILOG),
     ("studio", "open a page to unmix, listen, group and take away",
      options.STUDIO, options.STUDIO_EPILOG),
-    ("export", "write groups, components or a mix as numbered files",
+    ("export", "write groups or a mix as numbered files",
      options.EXPORT, options.EXPORT_EPILOG),
     ("demo", "unmix the built-in example and write a page to listen to", options.DEMO, None),
     ("report", "write the page of an unmixed folder again", options.REPORT, None),

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from phinmf.errors import InvalidValue
 from phinmf.inits import INITS
-from phinmf.solvers import SOLVERS
 from phinmf.unmixing.mix import Group
 
 FLAG = {"action": "store_true", "default": False}
@@ -145,7 +144,7 @@ examples:
 EXPORT_EPILOG = """\
 Groups and levels are those that were chosen in `phinmf studio`, or with `phinmf unmix --group`.
 Files are numbered and equally long, in the format of the components: a folder that a digital audio
-workstation can import as it is. Groups and components add up to the recording.
+workstation can import as it is. Groups add up to the recording.
 
 examples:
   phinmf export phinmf-studio/song/whole -o song-groups
@@ -178,7 +177,6 @@ UNMIX: Arguments = {
          {"dest": "solver", "action": "store_const", "const": "lbfgs"}),
         ("--atoms", "atoms to learn: a number, a share of the energy (0.99), or 'all' (slower)",
          {"dest": "n_atoms", "type": atoms, "metavar": "N"}),
-        ("--solver", "learn the transform by this method", {"choices": SOLVERS}),
         ("--init", "the transform, or where learning it starts", {"choices": INITS}),
         ("--seed", "random seed (0)", {"type": value, "default": 0}),
         ("--max-time", "maximum seconds of learning", {"type": value, "metavar": "S"}),
@@ -199,7 +197,6 @@ UNMIX: Arguments = {
         ("--duration", "how many seconds to unmix (until the end)",
          {"type": value, "default": None, "metavar": "S"}),
         ("--preview", "30 s from the middle", FLAG),
-        ("--salvage", "take what can be read of a file that is cut short or damaged", FLAG),
     ],
     "what is written": [
         ("-o --output", "folder for the results (out)",
@@ -210,8 +207,6 @@ UNMIX: Arguments = {
          {"action": "append", "default": None, "metavar": "TEXT"}),
         ("--format", "WAV, FLAC, OGG, MP3, OPUS ... (as the recording; lossy ones: WAV)", {}),
         ("--subtype", "PCM_16, PCM_24, FLOAT ... (as the recording)", {}),
-        ("--gain", "the same for all components (0); integers may clip",
-         {"type": float, "metavar": "DB"}),
         ("--overwrite", "replace folders that phinmf wrote before", FLAG),
         ("--no-report", "write no page", FLAG),
         ("--quiet", "print only errors and warnings", FLAG),
@@ -236,7 +231,6 @@ EXPORT: Arguments = {
         FOLDER,
         ("-o --output", "folder to be written, which must not exist",
          {"type": path, "required": True, "metavar": "NEW"}),
-        ("--components", "one file for each component instead of each group", FLAG),
         ("--mix", "one file with every component at its level", FLAG),
         ("--without", "one file with all but this group; may be repeated",
          {"action": "append", "default": [], "metavar": "GROUP"}),

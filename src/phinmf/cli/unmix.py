@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,10 +15,10 @@ from phinmf.cli.options import ReferenceText, as_text, parsed, ranges, reference
 from phinmf.cli.progress import progress_of
 from phinmf.cli.terminal import Failures, note
 from phinmf.errors import InvalidValue, UserError, sentence
-from phinmf.report.folder import write_report
+from phinmf.report.folder import refresh_report
 from phinmf.unmix_file import check_request, unmix_file
 from phinmf.unmixing import listing, null_test
-from phinmf.unmixing.folder import folder_for, read_folder
+from phinmf.unmixing.folder import folder_for
 from phinmf.unmixing.groups import regroup
 from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.marks import Marks, read_marks
@@ -119,7 +118,7 @@ def checked_requests(
     writers: dict[Path, Path] = {}  #: recordings by the folder that is written
     for path in dict.fromkeys(recordings):
         with failures.reported(path):
-            whole = files.excerpt(path, typed.salvage)
+            whole = files.excerpt(path)
             recording, folder = stretch_of(whole, typed), folder_for(typed.output, path)
             references = [referenced(whole, text) for text in sounds]
             request = Request(
@@ -131,13 +130,7 @@ def checked_requests(
                     *([] if typed.marks is None else [typed.marks]),
                 ),
             )  # fmt: skip
-            K = check_request(request)
-            if typed.model is not None and getattr(typed, "n_components", K) != K:
-                raise InvalidValue(
-                    f"-k is {typed.n_components!r}, but the number of components in {typed.model}"
-                    f" is {K}: leave -k out to use what it has, or leave --model out to learn"
-                    " others"
-                )
+            check_request(request)
             if (other := writers.setdefault(folder, path)) != path:
                 raise InvalidValue(
                     f"{path} would be written to {folder}, as {other} is: unmix it by itself, with"
@@ -188,11 +181,6 @@ def unmixed(
     say(f"{path.name}: {len(record.components)} components in {folder}")
     if request.page:
         say(f"{path.name}: listen to {folder / listing.PAGE}")
-    if record.clipped is not None:
-        note(
-            f"phinmf: {path}: {record.clipped} samples of the components are clipped at full scale:"
-            " use --format WAV --subtype FLOAT or a lower --gain"
-        )
     return record
 
 
@@ -206,12 +194,12 @@ def regrouped(folder: Path, grouping: Grouping, say: Callable[[str], object]) ->
         again = f'--group "{as_text(before)}"'
         say(f"{folder}: the earlier groups were replaced; to get them back: {again}")
     page = folder / listing.PAGE
-    if os.path.lexists(page):
-        try:
-            record = write_report(read_folder(folder))
+    try:
+        if with_page := refresh_report(folder):
+            record = with_page
             say(f"{folder}: listen to {page}")
-        except (OSError, UserError) as error:  # the groups are complete without it
-            say(f"{page} does not show these groups, since it was not written: {sentence(error)}")
+    except (OSError, UserError) as error:  # the groups are complete without it
+        say(f"{page} does not show these groups, since it was not written: {sentence(error)}")
     return record
 
 

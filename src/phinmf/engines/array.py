@@ -31,7 +31,7 @@ from phinmf.engines.base import (
     as_array,
     links_among,
 )
-from phinmf.engines.sums import power
+from phinmf.engines.sums import CHECK_EVERY, power
 from phinmf.linalg.algebra import algebra_of
 
 
@@ -133,17 +133,22 @@ class ArrayEngine(Engine):
     def converge_activations(
         self, W: Array, penalty: Penalty, eps: float, tol: float, max_updates: int
     ) -> None:
-        H = sums.converged_activations(
-            self.divergence,
-            power(self.X, len(W)),
-            W,
-            self.H,
-            penalty.sparsity,
-            eps,
-            tol,
-            max_updates,
-        )
-        self.H = cast(H, self.dtype)
+        d, rate = self.divergence, penalty.sparsity
+        V, W, H = (cast(A, np.float64) for A in (power(self.X, len(W)), W, self.H))
+        result, active = copied(H), self.xp.arange(H.shape[1], device=H.device)
+        before = sums.relative_costs(d, V, W, H, rate, eps)
+        for made in range(0, max_updates, CHECK_EVERY):
+            for _ in range(min(CHECK_EVERY, max_updates - made)):
+                H = sums.updated_activations(d, V, W, H, rate, eps, d.max_exponent)
+            result[:, active] = H
+            now = sums.relative_costs(d, V, W, H, rate, eps)
+            moving = before - now > tol * len(V)
+            before, active = now[moving], active[moving]
+            if not len(active):
+                break
+            if len(active) < H.shape[1]:  # frames that have converged are left out
+                V, H = V[:, moving], H[:, moving]
+        self.H = cast(result, self.dtype)
 
     def objective(self, W: Array, eps: float) -> Objective:
         return ArrayObjective(self, W @ self.H + eps, eps)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from phinmf._types import Array, Indices
-from phinmf.arrays import cast, copied, dtype_of, for_each_atom, indices, like, namespace, zeros
+from phinmf.arrays import cast, dtype_of, for_each_atom, indices, like, namespace, zeros
 from phinmf.divergences import Divergence
 from phinmf.divergences.base import multiply
 from phinmf.divergences.penalty import MOST_GROWTH, Pull
@@ -119,38 +119,6 @@ def updated_activations(
         numerator, denominator = H * numerator + pull.numerator, H * denominator + pull.denominator
         numerator = namespace(H).minimum(numerator, MOST_GROWTH * denominator)
     return multiply(H, numerator, denominator, gamma)
-
-
-def converged_activations(
-    divergence: Divergence,
-    V: Array,
-    W: Array,
-    H: Array,
-    rate: float,
-    eps: float,
-    tol: float,
-    max_updates: int,
-) -> Array:
-    """Return H (K, N) as `Engine.converge_activations` says, computed in double precision.
-
-    A unit of activation costs `rate`. Frames that have converged are left out of what follows.
-    """
-    xp = namespace(H)
-    V, W, H = (cast(A, np.float64) for A in (V, W, H))
-    result, active = copied(H), xp.arange(H.shape[1], device=H.device)
-    before = relative_costs(divergence, V, W, H, rate, eps)
-    for _ in range(0, max_updates, CHECK_EVERY):
-        for _ in range(CHECK_EVERY):
-            H = updated_activations(divergence, V, W, H, rate, eps, divergence.max_exponent)
-        result[:, active] = H
-        now = relative_costs(divergence, V, W, H, rate, eps)
-        moving = before - now > tol * len(V)
-        before, active = now[moving], active[moving]
-        if not len(active):
-            break
-        if len(active) < H.shape[1]:
-            V, H = V[:, moving], H[:, moving]
-    return result
 
 
 def dictionary_sums(

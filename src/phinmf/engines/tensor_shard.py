@@ -16,7 +16,7 @@ import numpy as np
 
 from phinmf._types import Array, Device
 from phinmf.arrays import copied, dtype_of, like, on_device, to_numpy, zeros
-from phinmf.arrays.precision import full_precision, torch_device
+from phinmf.arrays.precision import one_thread, torch_device
 from phinmf.divergences import Penalty
 from phinmf.engines.array import ArrayEngine
 from phinmf.engines.base import Objective
@@ -35,7 +35,7 @@ class TensorShard(Shard):
         self.device = torch_device(device)
 
     def computing(self) -> AbstractContextManager[object]:
-        return full_precision
+        return one_thread()
 
     def placed(self, Y: Array) -> Array:
         return copied(on_device(Y, self.device))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextvars
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,10 +24,9 @@ from phinmf.fit.automatic import AUTO, checked_components
 from phinmf.fit.checkpoint import Checkpoint
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.encode import EncodedFrames
-from phinmf.fit.problem import Problem, problem_of
-from phinmf.fit.restarts import Guard, print_end, printed, run_restarts
+from phinmf.fit.problem import Problem, problem_of, warn_unless_converged
 from phinmf.inits import ArrayInit
-from phinmf.result import Callback, Result, State
+from phinmf.result import Callback, Result, State, Status
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -39,6 +42,9 @@ except ImportError:  # scikit-learn < 1.9
 
 
 Attributes = Callable[[], dict[str, object]]
+#: Returns a callback that also ends its restart if another one has failed or was interrupted.
+Guard: TypeAlias = Callable[[Callback | None], Callback | None]
+Restart: TypeAlias = Callable[[int, Guard], Result]  #: runs the fit of this number
 
 
 class Task:
@@ -92,7 +98,10 @@ def fit(
             context = e._init_callback_context(max_subtasks=n_init, sequential_subtasks=False)
         task = Task(e, X, context)
         results = restarts(e, problem, task, device)
+        tol = problem.options.tol
         del problem  # it holds a copy of the frames
+    for result in results:
+        warn_unless_converged(result.status, tol)
     best = min(results, key=lambda result: result.objective)
     learned = attributes(e, device, best)
     e.__dict__.update(learned)
@@ -179,13 +188,54 @@ def restarts(
             return bool(callback is not None and callback(device.for_callback(state))) or stop
 
         watched: Callback | None = watch if callback is not None or task.context else None
-        if e.verbose:
-            watched = printed(name, watched)
         own = None if checkpoint is None else checkpoint.of_restart(number, n)
-        result = problem.fit(random_states[number], guard(watched), own)
-        if e.verbose:
-            print_end(name, result)
+        spoken = name if e.verbose else None
+        result = problem.fit(random_states[number], guard(watched), own, spoken)
         subtask.end(lambda: attributes(e, device, result))
         return result
 
     return run_restarts(restart, n, jobs)
+
+
+def run_restarts(restart: Restart, n: int, jobs: int = 1) -> list[Result]:
+    """Run n restarts, one after the other or in `jobs` threads; an error of one ends all.
+
+    After an interrupt, running restarts end at their next outer iteration, and no new one begins.
+    """
+    if jobs > 1:
+        return in_threads(restart, n, jobs)
+    results: list[Result] = []
+    for number in range(n):
+        try:
+            results.append(restart(number, lambda callback: callback))
+        except KeyboardInterrupt:  # before its first iteration
+            if not results:
+                raise
+            break
+        if results[-1].status is Status.INTERRUPTED:
+            break
+    return results
+
+
+def in_threads(restart: Restart, n: int, jobs: int) -> list[Result]:
+    """Run n restarts in threads."""
+    over = threading.Event()
+
+    def guard(callback: Callback | None) -> Callback:
+        def interrupt(state: State) -> object:
+            if over.is_set():
+                raise KeyboardInterrupt
+            return None if callback is None else callback(state)
+
+        return interrupt
+
+    with ThreadPoolExecutor(jobs) as pool:
+        restarts = [  # in copies of this context, which knows a cluster
+            pool.submit(contextvars.copy_context().run, restart, number, guard)
+            for number in range(n)
+        ]
+        with suppress(KeyboardInterrupt):  # which reaches this thread alone
+            wait(restarts, return_when=FIRST_EXCEPTION)
+        over.set()
+        begun = [future for future in restarts if not future.cancel()]
+        return [future.result() for future in begun]

@@ -31,7 +31,8 @@ from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.errors import InvalidType, InvalidValue
-from phinmf.fit.data import Data, data_of, engine_of
+from phinmf.fit.data import Data, data_of
+from phinmf.fit.engine import engine_of
 from phinmf.fit.initial_factors import fixed_parts
 from phinmf.inits import KLT, Frames
 from phinmf.result import Status

@@ -25,7 +25,7 @@ from phinmf.algorithm.alternate import Save
 from phinmf.algorithm.model import Iterate, Sample
 from phinmf.algorithm.options import Method, Options
 from phinmf.algorithm.run import Run, Snapshot
-from phinmf.algorithm.schedule import Schedule, Stage
+from phinmf.algorithm.schedule import Stage
 from phinmf.arrays.levels import each
 from phinmf.divergences import Divergence
 from phinmf.engines.compiled.summation import blocks_of
@@ -91,11 +91,9 @@ class Checkpoint:
         object.__setattr__(self, "every", checks.number("every", self.every, 0))
 
     @classmethod
-    def of(cls, checkpoint: File | Checkpoint | None) -> Checkpoint | None:
+    def of(cls, checkpoint: File | Checkpoint) -> Checkpoint:
         """Return the checkpoint of a path, or one unchanged."""
-        if checkpoint is None or isinstance(checkpoint, Checkpoint):
-            return checkpoint
-        return cls(checkpoint)
+        return checkpoint if isinstance(checkpoint, Checkpoint) else cls(checkpoint)
 
     def of_restart(self, number: int, n: int) -> Checkpoint:
         """Return the checkpoint of one of n restarts: each has its own file."""
@@ -194,7 +192,7 @@ def description(
     columns = initial.fixed.columns
     values = vars(options) | vars(options.method) | {
         "sparsity": options.penalty.sparsity,
-        "anneal": Schedule(options, data).anneal,
+        "anneal": options.anneal,
         "nmf_exponent": options.nmf_exponent,
     }  # fmt: skip
     names = [field.name for field in (*fields(Options), *fields(Method))]

@@ -17,7 +17,6 @@ from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import Levels, levels, pieces_of, threads_for
 from phinmf.arrays.threads import parallel_map
-from phinmf.engines import Engine, engine_for
 from phinmf.engines.base import links_among
 from phinmf.errors import InvalidValue
 from phinmf.inits import Frames
@@ -35,15 +34,6 @@ class Data(Frames):
     used: Indices | slice  #: which of the caller's frames have a weight
     columns: Indices | slice  #: of Y, for each of those frames
     links: Mask | None  #: (n,): whether each frame of the fit follows the one before; None: all do
-
-
-def engine_of(options: Options, Y: AnyArray, weights: Array | None, links: Mask | None) -> Engine:
-    """Return the engine of these options, which holds frames Y (C, M, N)."""
-    pair_losses = options.solver is not None and options.solver.needs_pair_losses
-    return engine_for(
-        options.engine, Y, options.divergence, options.n_threads, weights, links, pair_losses,
-        options.smoothness, options.device,
-    )  # fmt: skip
 
 
 def data_of(

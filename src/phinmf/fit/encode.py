@@ -16,7 +16,8 @@ from phinmf.arrays.levels import Levels, levels
 from phinmf.engines.base import links_among
 from phinmf.engines.sums import CHECK_EVERY
 from phinmf.errors import InvalidValue
-from phinmf.fit.data import Data, engine_of
+from phinmf.fit.data import Data
+from phinmf.fit.engine import engine_of
 
 TOLERANCE = 3e-6  #: a frame is done when five updates lower its cost by less an entry, at its power
 MAX_UPDATES = 1000

@@ -31,10 +31,9 @@ from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.data import check_scale
 from phinmf.fit.encode import Learned, encode
-from phinmf.fit.problem import problem_of
+from phinmf.fit.problem import problem_of, warn_unless_converged
 from phinmf.inits import Continuation
 from phinmf.result import History, Result, Row, State, Status
-from phinmf.warn import early_stops
 
 BLOCKS_TO_BEGIN = 2  #: in the window when the first fit begins
 BLOCKS_IN_WINDOW = 32  #: at most
@@ -199,8 +198,8 @@ class Learner:
             fixed=plan.fixed,
             sample_weight=self.weights,
         )
-        with early_stops():
-            result = problem.fit(self.seed)
+        result = problem.fit(self.seed)
+        warn_unless_converged(result.status, tol=0)
         if result.status is Status.INTERRUPTED or result.W is None:
             raise KeyboardInterrupt
         return replace(self, Phi=result.Phi, W=result.W, fitted_at=self.step), result

@@ -12,79 +12,28 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from phinmf import arrays, checks
-from phinmf._types import AnyArray, Array, Components, Fixed, Indices, RandomState
+from phinmf._types import AnyArray, Array, Components, Fixed, RandomState
 from phinmf.algorithm.alternate import alternate
 from phinmf.algorithm.model import Iterate, Model
 from phinmf.algorithm.nmf import normalise
 from phinmf.algorithm.options import Options
 from phinmf.algorithm.run import Outcome, Run
 from phinmf.algorithm.schedule import SINGLE_PAYS, Schedule
-from phinmf.algorithm.subspace import Subspace
+from phinmf.algorithm.subspace import Subspace, check_length
 from phinmf.arrays.threads import single_threaded_blas
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import checked_components, counted
 from phinmf.fit.checkpoint import Checkpoint, description, seed_of
-from phinmf.fit.data import Data, data_of, engine_of
+from phinmf.fit.data import Data, data_of
 from phinmf.fit.encode import Learned, with_left_out_frames
+from phinmf.fit.engine import engine_of
 from phinmf.fit.initial_factors import InitialFactors, initial_factors
-from phinmf.result import Callback, Result, Status, Terms
-from phinmf.warn import warn, warns_of_early_stops
+from phinmf.result import Callback, Result, State, Status, Terms
+from phinmf.warn import say, warn
 
 COARSE_PAYS = SINGLE_PAYS  #: minimum number of samples for which a coarse beginning saves time
 
 Start = tuple[Array, InitialFactors]  #: Φ, and the factors of the caller for its atoms
-
-
-@dataclass(frozen=True)
-class FewAtoms:
-    """A number of atoms, less than all, and the subspace that they span."""
-
-    number: int
-    subspace: Subspace
-
-    @classmethod
-    def of(cls, n_atoms: int | float, data: Data, size: int = 1) -> FewAtoms | None:
-        """Return this number of atoms, or those of this share of the energy; None if all.
-
-        The number is rounded up to a multiple of `size`: whole pairs.
-        """
-        check_length(n_atoms, data.M)
-        subspace = Subspace(*data.karhunen_loeve)
-        P = n_atoms if isinstance(n_atoms, int) else subspace.holding(n_atoms)
-        P = -(-P // size) * size
-        return cls(P, subspace) if data.M > P else None
-
-    def nearest(self, Phi: Array, size: int) -> Array:
-        """Return the transform diag(Q, I) U with the strongest atoms of Φ, projected, as Q.
-
-        Groups of `size` atoms that follow each other stay together.
-        """
-        _, Q = self.subspace.strongest(Phi, self.number, size)
-        return arrays.cast(self.subspace.transform(Q), arrays.dtype_of(Phi))
-
-    def in_double(self, Phi: Array) -> Array:
-        """Return a transform diag(Q, I) U of lower precision, orthogonal in double precision."""
-        P, U = self.number, self.subspace.basis
-        return self.subspace.transform(arrays.cast(Phi[:P], np.float64) @ U[:P].mT)
-
-    def pooled(self, W: Array, share: float) -> Array:
-        """Return W with one mean row for all atoms beyond those that hold a share of the energy."""
-        size = len(self.subspace.powers) // len(W)  # 2 if a row belongs to a pair
-        n = -(-max(self.number, self.subspace.holding(share)) // size)
-        xp = arrays.namespace(W)
-        if n == len(W):
-            return W
-        mean = xp.mean(W[n:], axis=0, keepdims=True)
-        return xp.concat([W[:n], xp.broadcast_to(mean, W[n:].shape)])
-
-
-def check_length(n_atoms: int | float | None, M: int) -> None:
-    """Refuse more atoms than the M samples of a frame allow."""
-    if isinstance(n_atoms, int) and n_atoms > M:
-        raise InvalidValue(
-            f"n_atoms is {n_atoms}, but frames of {M} samples have {M} atoms: take at most as many,"
-            " or a share of the energy such as 0.999"
-        )
 
 
 @dataclass(frozen=True)
@@ -95,19 +44,18 @@ class Problem:
     options: Options
     initial: InitialFactors
     start: Start | None  #: of all restarts; None: each draws its own
-    few_atoms: FewAtoms | None  #: the atoms that are learned; None: all
-    subspace: Subspace | None  #: theirs, or that in which learning all atoms begins, if it does
+    subspace: Subspace | None  #: in which few atoms are learned, or learning all atoms begins
     schedule: Schedule
-    V_hat: Array | None = None  #: (P, N) at unit power, if Φ alone is learned
-    order: Indices | None = None  #: of the atoms, by falling power of V_hat
+    V_hat: Array | None = None  #: (P, N) at unit power, if Φ alone is learned, with all its atoms
 
     def fit(
         self,
         random_state: RandomState,
         callback: Callback | None = None,
         checkpoint: Checkpoint | None = None,
+        name: str | None = None,
     ) -> Result:
-        """Run Algorithm 1 from one start.
+        """Run Algorithm 1 from one start; under a `name`, print each outer iteration and the end.
 
         Raises
         ------
@@ -121,7 +69,7 @@ class Problem:
             rng_sample = rng_W
         with engine_of(options, data.Y, data.weights, data.links) as engine:
             Phi, initial = self.start or start_of(
-                data, options, self.initial, self.few_atoms, rng_Phi, self.order
+                data, options, self.initial, self.subspace, rng_Phi
             )
             with np.errstate(all="ignore"):
                 start = Iterate(Phi, *initial.start(engine.powers(), options.penalty, rng_W))
@@ -136,26 +84,22 @@ class Problem:
             save = None
             if checkpoint is not None:
                 save = checkpoint.attach(run, description(options, data, self.initial, seed))
+            if name is not None:
+                callback = printed(name, callback)
             outcome = alternate(run, None if callback is None else self.watched(callback), save)
-        return self.result(outcome, initial)
+        result = self.result(outcome, initial)
+        if name is not None:
+            say(f"{name}: {result.status.value}; objective {result.objective:.6g}")
+        return result
 
     def watched(self, callback: Callback) -> Callback:
-        """Return a callback that gets the scale of the data, and Φ in the order of V̂."""
-        return lambda state: callback(
-            replace(state, Phi=self.ordered(state.Phi), scale=self.data.scale)
-        )
-
-    def ordered(self, Phi: Array) -> Array:
-        """Return Φ, its rows in the order of those of V̂ that the caller has passed."""
-        if self.order is None:
-            return Phi
-        return Phi[arrays.indices(np.argsort(self.order), Phi)]
+        """Return a callback that gets the scale of the data, too."""
+        return lambda state: callback(replace(state, scale=self.data.scale))
 
     def result(self, outcome: Outcome, initial: InitialFactors) -> Result:
         """Return the result in the units of the caller, and for all of his frames."""
-        data, options, few = self.data, self.options, self.few_atoms
+        data, options, subspace = self.data, self.options, self.subspace
         iterate, divergence, penalty, history, status = outcome
-        warn_unless_converged(status, options.tol)
         W = H = None
         if self.V_hat is None:
             W, H = initial.in_units_of_caller(iterate.W, iterate.H, data)
@@ -164,8 +108,9 @@ class Problem:
             elif not isinstance(data.used, slice):
                 learned = Learned(iterate.Phi, W, data.scale, options)
                 H = with_left_out_frames(H, data, learned)
+        n_atoms = None if subspace is None else subspace.n_atoms
         return Result(
-            Phi=self.ordered(iterate.Phi),
+            Phi=iterate.Phi,
             W=W,
             H=H,
             objective=divergence + penalty,
@@ -175,18 +120,33 @@ class Problem:
             status=status,
             floor=options.floor * data.scale**2,
             scale=data.scale,
-            n_atoms=data.M if few is None else few.number,
-            energy=1.0 if few is None else few.subspace.share(few.number),
+            n_atoms=n_atoms or data.M,
+            energy=1.0 if subspace is None or n_atoms is None else subspace.share(n_atoms),
             terms=None if W is None else Terms(options.divergence, options.penalty),
             pairs=options.pairs,
         )
 
 
+def printed(name: str, callback: Callback | None) -> Callback:
+    """Return a callback that prints each outer iteration, too."""
+
+    def reported(state: State) -> bool:
+        """Print the best objective so far: that of an iteration rises while the floor falls."""
+        best, seconds = state.history.target_objective.min(), state.history[-1].seconds
+        say(f"{name}: iteration {state.iteration}, best objective {best:.6g}, {seconds:.1f} s")
+        return bool(callback is not None and callback(state))
+
+    return reported
+
+
 def warn_unless_converged(status: Status, tol: float) -> None:
-    """Warn if a run failed, or ended before it converged and nobody asked for that."""
+    """Warn if a run failed, or ended before it converged to `tol` and nobody asked for that.
+
+    Whoever runs a fit calls this in the thread of the caller; tol = 0 warns of failures only.
+    """
     by_request = (Status.CALLBACK, Status.INTERRUPTED)
     unfinished = tol > 0 and not status.converged and status not in by_request
-    if status.failed or (unfinished and warns_of_early_stops()):
+    if status.failed or unfinished:
         warn(f"not converged to tol={tol:g}; {status.value}", ConvergenceWarning)
 
 
@@ -238,11 +198,7 @@ def rows_of_W(M: int, options: Options) -> int:
 
 
 def transform_problem(frames: AnyArray, V_hat: ArrayLike, options: Options) -> Problem:
-    """Return the fit of Φ alone, so that the power of ΦY fits V̂ (P, N), in the units of Y².
-
-    If few atoms are learned, these fit the rows of V̂ of most power, and the eigenvectors that stay
-    fit the others by falling power.
-    """
+    """Return the fit of Φ alone, so that the power of ΦY fits V̂ (P, N), in the units of Y²."""
     data = data_of(frames, options, may_merge=False)
     P, N, dtype = rows_of_W(data.M, options), data.Y.shape[2], arrays.dtype_of(data.Y)
     model = arrays.like(checks.factor("V_hat", V_hat, (P, N), np.float64), data.Y) / data.scale**2
@@ -254,63 +210,56 @@ def prepared(
     data: Data,
     options: Options,
     initial: InitialFactors,
-    few_atoms: FewAtoms | None = None,
+    subspace: Subspace | None = None,
     V_hat: Array | None = None,
 ) -> Problem:
     """Compute what all restarts share: the start, the subspace that is learned in, the schedule.
 
-    `few_atoms` are learned instead of the leading eigenvectors; the start is in terms of these.
+    Few atoms are learned in this subspace instead of that of the leading eigenvectors; the start is
+    in it already.
     """
     if data.M == 1:  # a 1×1 transform has nothing to learn
         options = options.keeping_Phi()
     if options.floor == 0 and options.solver is not None:
         check_rank(data)
-    start, order, coarse = None, None, V_hat is None and begins_coarse(data, options, initial)
-    size = options.atoms_per_power
+    check_length(options.n_atoms, data.M)
+    start, coarse = None, V_hat is None and begins_coarse(data, options, initial)
     with single_threaded_blas:
-        few = few_atoms
-        if few is None and options.n_atoms is not None:
-            few = FewAtoms.of(options.n_atoms, data, size)
-        if V_hat is not None and few is not None:
-            powers = arrays.to_numpy(V_hat).sum(axis=1, dtype=np.float64)
-            order = np.argsort(-powers, kind="stable")
-            V_hat = V_hat[arrays.indices(order, V_hat)]
-            order = (size * order[:, None] + np.arange(size)).ravel()
+        leading = None
+        if subspace is None and (coarse or options.n_atoms is not None):
+            leading = Subspace(*data.karhunen_loeve)
+            if options.n_atoms is not None:
+                leading = leading.with_few(options.n_atoms, options.atoms_per_power)
         if not options.init.draws:
-            rng = np.random.default_rng(0)
-            start = start_of(data, options, initial, few if few_atoms is None else None, rng, order)
-        subspace = Subspace(*data.karhunen_loeve) if coarse and few is None else None
-    if few is not None:
-        subspace = few.subspace
-        if start is not None and 0 < start[1].W.shape[1] == initial.shape[2]:
-            W, _ = normalise(arrays.cast(start[1].W, initial.dtype))
-            subspace = replace(subspace, W=W)
-    n_atoms = None if few is None else few.number
+            start = start_of(data, options, initial, leading, np.random.default_rng(0))
+    subspace = subspace or leading
+    n_atoms = None if subspace is None else subspace.n_atoms
+    if subspace is not None and n_atoms is not None and start is not None:
+        W = start[1].W
+        if 0 < W.shape[1] == initial.shape[2]:
+            subspace = replace(subspace, W=normalise(arrays.cast(W, initial.dtype))[0])
     schedule = Schedule(options, data, subspace if coarse else None, n_atoms)
-    return Problem(data, options, initial, start, few, subspace, schedule, V_hat, order)
+    return Problem(data, options, initial, start, subspace, schedule, V_hat)
 
 
 def start_of(
     data: Data,
     options: Options,
     initial: InitialFactors,
-    few: FewAtoms | None,
+    subspace: Subspace | None,
     rng: np.random.Generator,
-    order: Indices | None,
 ) -> Start:
-    """Return the start of Φ, its rows in this order, and the factors of the caller for its atoms.
+    """Return the start of Φ, and the factors of the caller for its atoms.
 
     If few atoms are learned, they replace the strongest ones of the start. Each new atom is a
     combination of those before, and the squares of its coefficients, which sum to 1, are the shares
     of their rows of W that it has.
     """
     Phi = arrays.like(options.init.start(data, rng, initial.dtype), data.Y)
-    if order is not None:
-        Phi = Phi[arrays.indices(order, Phi)]
-    if few is None:
+    if subspace is None or subspace.n_atoms is None:
         return Phi, initial
     size, P = options.atoms_per_power, len(initial.W)
-    nearest = few.nearest(Phi, size)
+    nearest = subspace.nearest(Phi, size)
     squares = (arrays.cast(nearest @ Phi.mT, np.float64) ** 2).reshape(P, size, P, size)
     xp = arrays.namespace(Phi)
     shares = xp.mean(xp.sum(squares, axis=3), axis=1)  # those of pairs are the mean of both atoms
@@ -322,9 +271,7 @@ def begins_coarse(data: Data, options: Options, initial: InitialFactors) -> bool
     anneal, has_factors = options.anneal, initial.H is not None or initial.W.shape[1] > 0
     if anneal is None or options.solver is None or options.init.all_atoms or has_factors:
         return False
-    if options.max_iter == 0 or anneal.start <= options.floor or anneal.coarse == 0:
-        return False
-    return math.prod(data.Y.shape) >= COARSE_PAYS
+    return options.max_iter > 0 and anneal.coarse > 0 and math.prod(data.Y.shape) >= COARSE_PAYS
 
 
 def check_rank(data: Data) -> None:

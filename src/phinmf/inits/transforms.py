@@ -74,7 +74,7 @@ class Continuation(Init):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayInit(Init):
+class ArrayInit(Continuation):
     """An orthogonal array or tensor, checked when this object is made.
 
     Parameters
@@ -82,11 +82,6 @@ class ArrayInit(Init):
     Phi : array of shape (M, M)
         Its rows are the atoms.
     """
-
-    Phi: AnyArray = field(repr=False)
-    draws = False
-    all_atoms = True
-    counts = True
 
     def __post_init__(self) -> None:
         Phi = checks.real_array("init", self.Phi)
@@ -112,4 +107,4 @@ class ArrayInit(Init):
                 f"init has shape {tuple(self.Phi.shape)}, but a transform of frames of length {M}"
                 f" has shape {(M, M)}; or choose a name such as 'dct'"
             )
-        return copied(self.Phi, dtype)
+        return super().start(frames, rng, dtype)

@@ -6,6 +6,10 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
+SUFFICIENT = 1e-4  #: share of the decrease that the slope at the start predicts, at least
+FLAT = 0.9  #: share of the slope at the start, at most
+TRIALS, HALVINGS = 20, 40  #: maximum numbers of trials
+
 
 class Point(Protocol):
     """A point on the curve η ↦ φ(η)."""
@@ -38,9 +42,8 @@ def strong_wolfe(
     trial: Callable[[float], P],
     start: Origin,
     eta: float = 1.0,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    max_trials: int = 20,
+    c2: float = FLAT,
+    max_trials: int = TRIALS,
 ) -> P | None:
     """Search along a curve for a point that satisfies the strong Wolfe conditions.
 
@@ -56,8 +59,6 @@ def strong_wolfe(
         The point η = 0.
     eta : float
         Step length of the first trial.
-    c1 : float
-        The decrease must be at least this share of the one that the slope at the start predicts.
     c2 : float
         The slope must be at most this share of the slope at the start, in absolute value.
     max_trials : int
@@ -75,7 +76,8 @@ def strong_wolfe(
     high: P | Origin | None = None  # with the lowest point, brackets an acceptable one
     for _ in range(max_trials):
         point, low = trial(eta), start if best is None else best
-        if not (point.loss <= start.loss + c1 * eta * start.slope and point.loss < low.loss):
+        enough = point.loss <= start.loss + SUFFICIENT * eta * start.slope
+        if not (enough and point.loss < low.loss):
             high = point  # too far, or not finite
         else:
             if abs(point.slope) <= -c2 * start.slope:
@@ -92,30 +94,13 @@ def strong_wolfe(
     return best
 
 
-def backtracking(
-    trial: Callable[[float], P],
-    start: Origin,
-    eta: float,
-    c1: float = 1e-4,
-    shrink: float = 0.5,
-    max_trials: int = 40,
-) -> P | None:
-    """Shorten the step until the decrease is sufficient (Armijo).
+def backtracking(trial: Callable[[float], P], start: Origin, eta: float) -> P | None:
+    """Halve the step until the decrease is sufficient (Armijo).
 
     Parameters
     ----------
-    trial : callable
-        Called with a step length η, it returns the point of the curve, with its `loss`.
-    start : Origin
-        The point η = 0.
-    eta : float
-        Step length of the first trial.
-    c1 : float
-        The decrease must be at least this share of the one that the slope at the start predicts.
-    shrink : float
-        Factor of the step length from one trial to the next.
-    max_trials : int
-        Maximum number of trials.
+    trial, start, eta
+        As in `strong_wolfe`; slopes of trials are not used.
 
     Returns
     -------
@@ -124,11 +109,11 @@ def backtracking(
     """
     if not start.slope < 0:
         return None
-    for _ in range(max_trials):
+    for _ in range(HALVINGS):
         point = trial(eta)
-        if point.loss <= start.loss + c1 * eta * start.slope:
+        if point.loss <= start.loss + SUFFICIENT * eta * start.slope:
             return point
-        eta *= shrink
+        eta /= 2
     return None
 
 

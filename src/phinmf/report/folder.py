@@ -8,54 +8,53 @@ from pathlib import Path
 import numpy as np
 
 from phinmf._types import Array
+from phinmf.audio import files
 from phinmf.report.contents import Component, ComponentGroup, Report
 from phinmf.report.page import html
 from phinmf.unmixing import listing
-from phinmf.unmixing.folder import UnmixedFolder, read_folder
+from phinmf.unmixing.folder import component_sounds
 from phinmf.unmixing.listing import FolderRecord
 from phinmf.unmixing.mix import with_rest
-from phinmf.unmixing.model import UnmixModel
+from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.overview import preview_of
 from phinmf.unmixing.placing import exchange
 
 
-def write_report(folder: UnmixedFolder) -> FolderRecord:
+def write_report(folder: Path) -> FolderRecord:
     """Write report.html into a folder that `unmix` has written; return what that says now."""
-    page = folder.path / listing.PAGE
-    exists = os.path.lexists(page)
-    if exists and listing.foreign(folder.path, [page.name]):
-        raise FileExistsError(f"{page} was not written by phinmf, or was changed: move it away")
-    with exchange(folder.path, folder.record, [page.name] * exists) as new:
-        (new / page.name).write_text(html(report_of_folder(folder)), encoding="utf-8")
-        return listing.write(new, folder.record, add=[page.name])
+    record = listing.read(folder)
+    with exchange(folder, record, [listing.PAGE]) as new:
+        page = html(report_of_folder(folder, record))
+        (new / listing.PAGE).write_text(page, encoding="utf-8")
+        return listing.write(new, record, add=[listing.PAGE])
 
 
 def refresh_report(folder: Path) -> FolderRecord | None:
-    """Write the page of a folder again, if it has one that is as it was written."""
-    changed = listing.foreign(folder, [listing.PAGE])  # or never written
-    return None if changed else write_report(read_folder(folder))
+    """Write the page of a folder again, if it has one."""
+    return write_report(folder) if os.path.lexists(folder / listing.PAGE) else None
 
 
-def report_of_folder(folder: UnmixedFolder) -> Report:
-    """Return what the page says about a folder."""
-    record, preview = folder.record, folder.preview
+def report_of_folder(folder: Path, record: FolderRecord) -> Report:
+    """Return what the page says about a folder, of which it reads a preview."""
+    sounds = component_sounds(folder, record)
+    rate = sounds[0].sample_rate
+    model = model_for(listing.inside(folder, listing.MODEL), rate)
+    start, n = preview_of(record.length, rate)
     components = [
-        Component(f"component {k}", samples, component.file, component.share)
-        for k, (samples, component) in enumerate(
-            zip(preview.components, record.components, strict=True), 1
-        )
+        Component(f"component {k}", files.read(sound, start, n), component.file, component.share)
+        for k, (sound, component) in enumerate(zip(sounds, record.components, strict=True), 1)
     ]
-    files = {frozenset(group.components): group.file for group in record.groups.values()}
+    paths = {frozenset(group.components): group.file for group in record.groups.values()}
     groups = [
         ComponentGroup(
-            group.name, group.components, group.colour, files.get(frozenset(group.components))
+            group.name, group.components, group.colour, paths.get(frozenset(group.components))
         )
         for group in with_rest(record.mix.coloured(), len(record.components))
         if record.mix.has_groups
     ]
-    start = (record.start + preview.start) / folder.model.sample_rate
-    return Report(title_of(record), folder.model, components, start, facts_of(record), groups)
+    seconds = (record.start + start) / rate
+    return Report(title_of(record), model, components, seconds, facts_of(record), groups)
 
 
 def report_of_arrays(components: Array, model: UnmixModel) -> Report:
@@ -103,6 +102,5 @@ def facts_of(record: FolderRecord) -> list[tuple[str, str]]:
         ("seed", options.get("seed")),
         ("learning", record.stop_reason),
         ("seconds", ", ".join(f"{name} {value:.0f}" for name, value in record.seconds.items())),
-        ("gain", f"{record.gain_db:g} dB" if record.gain_db else None),
     ]
     return [(name, str(value)) for name, value in facts if value not in (None, "")]

@@ -1,7 +1,6 @@
 """Pictures of a fit with axes.
 
-Each function ``plot_…`` draws on the axes of the caller; the others return a figure of their own,
-for an `Unmixing` and, as SVG, for the page.
+Each function ``plot_…`` draws on the axes of the caller; the others return figures of the page.
 """
 
 from __future__ import annotations
@@ -61,19 +60,6 @@ def atoms(strongest: Array, sample_rate: float, pairs: bool = False) -> Figure:
             ax.spines[["left", "right", "top"]].set_visible(False)
     axes[-1, 0].set_xlabel("milliseconds")
     axes[-1, 1].set(xlabel="Hz", xlim=(0, top))
-    return figure
-
-
-def activations(H: Array, frames_per_second: float) -> Figure:
-    """Draw how loud each component of H (K, N) is over time."""
-    K, N = H.shape
-    figure = new_figure(0.8 * K, width=8)
-    seconds = np.arange(N) / frames_per_second
-    for k, ax in enumerate(figure.subplots(K, 1, sharex=True, squeeze=False)[:, 0]):
-        ax.fill_between(seconds, np.sqrt(H[k]), color=BLUE, lw=0)
-        ax.set(ylabel=k + 1, yticks=[])
-        ax.spines[["left", "right", "top"]].set_visible(False)
-    figure.supxlabel("seconds", fontsize=9)
     return figure
 
 

@@ -71,11 +71,6 @@ class History:
         steps[:] = column
         return steps
 
-    def record(self, row: Row, seconds: float) -> None:
-        """Add a row, whose evaluations are those of its outer iteration alone."""
-        before = self.rows[-1].evaluations if self.rows else 0
-        self.rows.append(row._replace(evaluations=before + row.evaluations, seconds=seconds))
-
     @property
     def best_so_far(self) -> Array:
         """The start and then the best objective after each iteration, at the target floor."""

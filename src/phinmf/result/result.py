@@ -95,9 +95,8 @@ class Result:
     scale : float
         Root mean square of Y.
     n_atoms : int
-        Number of atoms that were learned. If it is less than M, they are the first rows of Φ (with
-        `learn_transform`, those of the strongest rows of V̂), and the others are the weaker
-        eigenvectors of the covariance.
+        Number of atoms that were learned. If it is less than M, they are the first rows of Φ, and
+        the others are the weaker eigenvectors of the covariance.
     energy : float
         Share of the energy of the frames that these atoms hold.
     pairs : bool

@@ -98,8 +98,6 @@ class Listening:
             done.result()
         if self._original is None:
             out[1:].sum(axis=0, dtype=np.float64, out=out[0])
-        elif version.record.gain_db:  # as loud as the components
-            out[0] *= 10 ** (version.record.gain_db / 20)
         return out
 
 

@@ -22,13 +22,12 @@ from phinmf.fit.automatic import count_components
 from phinmf.fit.data import Data, data_of
 from phinmf.fit.devices import ComputeDevice
 from phinmf.fit.initial_factors import initial_factors
-from phinmf.fit.problem import FewAtoms, Problem, prepared
+from phinmf.fit.problem import Problem, prepared, warn_unless_converged
 from phinmf.inits import Continuation
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import Callback, Result, State
 from phinmf.unmixing.options import UnmixOptions
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
-from phinmf.warn import early_stops
 
 NMF_ITERATIONS, NMF_TOL = 200, 5e-5  #: maximum, in a fixed transform
 ANNEAL = Anneal(start=1e-2, length=6)
@@ -44,7 +43,7 @@ class Fits:
 
     options: UnmixOptions
     data: Data
-    few: FewAtoms | None  #: the atoms that are learned; None: all
+    few: Subspace | None  #: of the atoms that are learned; None: all
     Phi: Array  #: where the transform starts, in double precision
     seed: int
     n_components: int
@@ -117,7 +116,7 @@ class Fits:
     def problem(
         self,
         before: Result | None,
-        few: FewAtoms | None,
+        few: Subspace | None,
         W: Array | None = None,
         **how: Any,
     ) -> Problem:
@@ -142,11 +141,12 @@ class Fits:
             return callback is not None and bool(callback(state))
 
         watched = self.callback is not None or self.progress is not no_progress
-        with early_stops():
-            return problem.fit(self.seed, after_iteration if watched else None)
+        result = problem.fit(self.seed, after_iteration if watched else None)
+        warn_unless_converged(result.status, tol=0)
+        return result
 
 
-def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, FewAtoms | None]:
+def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, Subspace | None]:
     """Return a transform with its strongest atoms first, and those that are learned (None: all).
 
     Pairs stay together. The strongest are rotated among each other; the others stay as they are.
@@ -161,7 +161,5 @@ def strongest(Phi: Array, Y: AnyArray, options: UnmixOptions) -> tuple[Array, Fe
     groups = np.argsort(-powers.reshape(-1, size).sum(axis=1), kind="stable")
     order = (size * groups[:, None] + np.arange(size)).ravel()
     subspace = Subspace(Phi[arrays.indices(order, Phi)], powers[order])
-    n = options.n_atoms
-    P = n if isinstance(n, int) else subspace.holding(n)
-    P = -(-P // size) * size
-    return subspace.basis, FewAtoms(P, subspace) if len(Phi) > P else None
+    few = subspace.with_few(options.n_atoms, size)
+    return few.basis, None if few.n_atoms is None else few

@@ -1,18 +1,18 @@
-"""A folder of components: its names, checked before any work; how it is written, and read."""
+"""A folder of components: its names, checked before any work; how it is written."""
 
 from __future__ import annotations
 
 import os
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
 import phinmf
-from phinmf._types import Indices
+from phinmf._types import Components, Indices
 from phinmf.audio import SampleFormat, Sound, Source, files
 from phinmf.audio.writing import Stems, check_holds, sample_format_for
 from phinmf.errors import InvalidValue
@@ -22,22 +22,12 @@ from phinmf.unmixing.mix import Mix
 from phinmf.unmixing.model import UnmixModel, model_for
 from phinmf.unmixing.null_test import Measured, measure
 from phinmf.unmixing.options import Output, Request
-from phinmf.unmixing.overview import Overview, Preview, preview_of
+from phinmf.unmixing.overview import Overview
 from phinmf.unmixing.progress import CHECKING, Progress, no_progress, watched
 from phinmf.unmixing.separate import separate
 from phinmf.unmixing.similarity import similarity, spectra_of
 
 IN_MEMORY = SampleFormat("WAV", "FLOAT")  #: of the components of an array
-
-
-@dataclass(frozen=True, eq=False)
-class UnmixedFolder:
-    """A folder of components, and what a page about it is made from."""
-
-    path: Path
-    record: FolderRecord
-    model: UnmixModel
-    preview: Preview
 
 
 def write_folder(
@@ -93,8 +83,7 @@ def write_folder(
         components=component_records(names, measured, order),
         format=sample_format.format,
         subtype=sample_format.subtype,
-        gain_db=request.output.gain,
-        exact=measured.exact and not request.output.gain and lossless,
+        exact=measured.exact and lossless,
         null_test=measured.null_test,
         mix=Mix([*model.groups]),
         similarity=alike.round(4).tolist(),
@@ -104,7 +93,6 @@ def write_folder(
         stop_reason=model.stop_reason,
         n_atoms=model.n_atoms,
         energy=model.energy,
-        clipped=clipped(stems, measured),
         seconds=seconds,
         versions={p.__name__: p.__version__ for p in (phinmf, np, soundfile)}
         | {"python": platform.python_version()},
@@ -126,7 +114,6 @@ def stems_of(folder: Path, request: Request, K: int) -> Stems:
         source.sample_rate,
         source.channels,
         tags={} if source.sound is None else source.sound.tags,
-        gain=10 ** (output.gain / 20),
         where=output.folder,
     )
 
@@ -153,16 +140,6 @@ def decibels(value: float, factor: int) -> float | None:
     return round(factor * float(np.log10(value)), 2) if value > 0 else None
 
 
-def clipped(stems: Stems, measured: Measured) -> int | None:
-    """Return how many samples of the components were clipped; None if nothing was lost.
-
-    Without a gain, a component may be beyond full scale now and then: the others then make up for
-    it, and the sum is still the recording.
-    """
-    made_up = stems.gain <= 1 and (measured.exact or measured.rounded)
-    return None if made_up else stems.clipped or None
-
-
 def folder_for(above: Path, recording: Path) -> Path:
     """Return the folder for the components of a recording, which has its name."""
     if recording.stem.strip(". ") == "":
@@ -182,26 +159,17 @@ def format_of(output: Output, source: Source) -> SampleFormat:
     return sample_format
 
 
-def read_folder(path: Path) -> UnmixedFolder:
-    """Read a folder that was written before, at most the preview of each component."""
-    record = listing.read(path)
-    sounds = component_sounds(path, record)
-    if record.length > min(sound.length for sound in sounds):
-        raise listing.damaged(path)
-    rate = sounds[0].sample_rate
-    start, n = preview_of(record.length, rate)
-    samples = [files.read(sound, start, n) for sound in sounds]
-    model = model_for(listing.inside(path, listing.MODEL), rate)
-    return UnmixedFolder(path, record, model, Preview(start, samples))
-
-
-def model_of(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
+def model_of(
+    source: UnmixModel | str | os.PathLike[str],
+    sample_rate: int,
+    n_components: Components | None = None,
+) -> UnmixModel:
     """Return a model, the one in a file, or that of a folder with the groups that it has now."""
     if isinstance(source, UnmixModel) or not os.path.isdir(source):
-        return model_for(source, sample_rate)
+        return model_for(source, sample_rate, n_components)
     folder = Path(source)
     groups = listing.read(folder).mix.groups
-    model = model_for(listing.inside(folder, listing.MODEL), sample_rate)
+    model = model_for(listing.inside(folder, listing.MODEL), sample_rate, n_components)
     return replace(model, groups=tuple(group for group in groups if group.components))
 
 
@@ -211,6 +179,8 @@ def component_sounds(folder: Path, record: FolderRecord) -> list[Sound]:
         files.probe(listing.inside(folder, component.file)) for component in record.components
     ]
     first = sounds[0]
+    if first.length < record.length:
+        raise listing.damaged(folder)
     for sound in sounds:
         if (sound.length, sound.channels) != (first.length, first.channels):
             raise InvalidValue(

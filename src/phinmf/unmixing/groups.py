@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from phinmf.unmixing.mix import (
     folded,
     with_rest,
 )
-from phinmf.unmixing.placing import exchange
+from phinmf.unmixing.placing import exchange, own_files
 from phinmf.unmixing.similarity import divide
 from phinmf.unmixing.sums import derived_format, membership, write_sums
 
@@ -54,9 +53,9 @@ def save_mix(
     check_mix(mix, len(record.components))
     changed = replace(record, mix=replace(mix, revision=mix.revision + 1))
     added = [] if marks is None else [listing.MARKS]
-    before = replaced_files(folder, added, added)
+    own_files(folder, added, ())
     try:
-        with exchange(folder, record, before, workplace) as new:
+        with exchange(folder, record, added, workplace=workplace) as new:
             if marks is not None:
                 marks.write(new / listing.MARKS)
             return listing.write(new, changed, add=added)
@@ -74,8 +73,8 @@ def marks_of(folder: Path) -> Marks | None:
 def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     """Add up the components of a finished folder into groups; nothing is learned again.
 
-    The files of the grouping before, if they are as they were written, are replaced. The groups
-    are saved with the levels that a listener chose.
+    The files of the grouping before are replaced. The groups are saved with the levels that a
+    listener chose.
     """
     record = listing.read(folder)
     K = len(record.components)
@@ -85,7 +84,7 @@ def regroup(folder: Path, grouping: Grouping) -> FolderRecord:
     chosen = alike(record, grouping) if isinstance(grouping, int) else grouping
     groups = with_rest(chosen, K)
     before = [group.file for group in record.groups.values()]
-    with exchange(folder, record, replaced_files(folder, before, targets)) as new:
+    with exchange(folder, record, targets, before) as new:
         paths = [new / name for name in targets]
         gains = membership(groups, K, sounds[0].channels)
         test = write_sums(sounds, gains, paths, sample_format, folder)
@@ -122,15 +121,3 @@ def alike(record: FolderRecord, n: int) -> list[Group]:
     labels = divide(np.array(record.similarity), n, np.array(shares))
     members = [np.flatnonzero(labels == label) + 1 for label in dict.fromkeys(labels)]
     return [Group(AUTOMATIC.format(i), k.tolist()) for i, k in enumerate(members, 1)]
-
-
-def replaced_files(folder: Path, before: list[str], targets: list[str]) -> list[str]:
-    """Return the existing files of the grouping before; raise if a user's file is in the way."""
-    existing = [name for name in before if os.path.lexists(folder / name)]
-    for name in listing.foreign(folder, existing):
-        raise FileExistsError(f"{folder / name} was changed since it was written: move it away")
-    replaced = {folded(name) for name in existing}
-    for name in targets:
-        if os.path.lexists(folder / name) and folded(name) not in replaced:
-            raise FileExistsError(f"{folder / name} was not written by phinmf: move it away")
-    return existing

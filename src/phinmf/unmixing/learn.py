@@ -14,12 +14,12 @@ import numpy as np
 
 from phinmf import arrays, checks
 from phinmf._types import Array, Indices
+from phinmf.algorithm.subspace import check_length
 from phinmf.audio import Source
 from phinmf.audio.frames import frame_count, to_frames
 from phinmf.errors import InvalidValue
 from phinmf.fit.automatic import AUTO
 from phinmf.fit.devices import ComputeDevice
-from phinmf.fit.problem import check_length
 from phinmf.result import Callback
 from phinmf.unmixing.fits import Fits
 from phinmf.unmixing.model import UnmixModel

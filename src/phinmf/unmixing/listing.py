@@ -71,9 +71,8 @@ class FolderRecord:
     components: list[ComponentRecord]
     format: str
     subtype: str
-    gain_db: float
     exact: bool  #: whether the components add up to the recording itself, bit for bit
-    null_test: NullTest  #: of the components and the recording as decoded, at the gain
+    null_test: NullTest  #: of the components and the recording as decoded
     similarity: list[list[float]]  #: (K, K): how alike components are, see similarity.py
     window: int  #: samples of a frame
     objective: float | None
@@ -84,7 +83,6 @@ class FolderRecord:
     seconds: dict[str, float]  #: of each stage
     versions: dict[str, str]
     options: dict[str, Plain] | None = None  #: None: saved from memory
-    clipped: int | None = None  #: samples clipped at full scale, all components; None: no loss
     model: str | None = None  #: name of the file of a model that was used
     mix: Mix = field(default_factory=Mix)  #: groups and levels that a listener chose
     groups: dict[str, GroupRecord] = field(default_factory=dict)  #: that were written as files

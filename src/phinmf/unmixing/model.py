@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 
 from phinmf import storage
-from phinmf._types import Array, Indices
+from phinmf._types import Array, Components, Indices
 from phinmf.algorithm.options import Options
 from phinmf.entries import Entry, check_rows, checked, packed
 from phinmf.errors import InvalidType, InvalidValue
+from phinmf.fit.automatic import AUTO
 from phinmf.fit.encode import Learned, encode
 from phinmf.linalg.manifold import exactly_orthogonal
 from phinmf.result import History
@@ -160,8 +161,15 @@ class UnmixModel:
         return replace(model, Phi=exactly_orthogonal(model.Phi, np.float64))  # parts then add up
 
 
-def model_for(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> UnmixModel:
-    """Return a model, or the one in a file, for a recording of this sampling rate."""
+def model_for(
+    source: UnmixModel | str | os.PathLike[str],
+    sample_rate: int,
+    n_components: Components | None = None,
+) -> UnmixModel:
+    """Return a model, or the one in a file, if it has this sampling rate and number of components.
+
+    None or "auto" is the number that it has.
+    """
     if isinstance(source, UnmixModel):
         model, name = source, "the model"
     elif isinstance(source, (str, os.PathLike)):
@@ -175,5 +183,10 @@ def model_for(source: UnmixModel | str | os.PathLike[str], sample_rate: int) -> 
         raise InvalidValue(
             f"{name} was learned at {model.sample_rate} Hz, but the recording has {sample_rate}"
             " Hz: resample it"
+        )
+    if n_components not in (None, AUTO, model.K):
+        raise InvalidValue(
+            f"n_components is {n_components}, but {name} has {model.K} components: leave out the"
+            " number, or leave out the model to learn others"
         )
     return model

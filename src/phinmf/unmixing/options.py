@@ -23,7 +23,6 @@ from phinmf.unmixing.mix import Grouping
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.references import Reference
 
-MAX_GAIN = 60.0  #: dB
 MAX_WINDOW = 65_535  #: samples
 
 USUAL = 24  #: components, where no number is named: more are better, but must be grouped
@@ -87,12 +86,7 @@ class Output:
     folder: Path
     format: str | None = None  #: None: that of the recording
     subtype: str | None = None  #: None: that of the recording
-    gain: float = 0.0  #: dB, the same for all components
     overwrite: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse a gain that cannot be meant."""
-        checks.number("gain", self.gain, -MAX_GAIN, most=MAX_GAIN)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ the components for the player of the studio. Half a minute from the middle is pu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +19,6 @@ MOST = 65_536  #: stretches; a longer recording has longer ones
 SECONDS = 30.0  #: longest preview, so that its sound has room in a page
 FRAME = 8192  #: samples in which the strongest frequency of a component is looked for
 AUDIBLE = 20.0  #: Hz; lower frequencies are not named
-
-
-@dataclass(frozen=True, eq=False)
-class Preview:
-    """Samples of all components from one stretch of the recording."""
-
-    start: int  #: first sample
-    components: list[Array]  #: K arrays (n, channels)
 
 
 def preview_of(length: int, sample_rate: int) -> tuple[int, int]:

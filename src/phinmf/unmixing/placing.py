@@ -20,6 +20,7 @@ from pathlib import Path
 from phinmf.unmixing import listing
 from phinmf.unmixing.interrupts import uninterrupted
 from phinmf.unmixing.listing import FolderRecord
+from phinmf.unmixing.mix import folded
 
 NEW, BEFORE = "new", "before"  #: subfolders of a workshop: the new files, and the replaced ones
 TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
@@ -111,28 +112,43 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def exchange(
-    folder: Path, record: FolderRecord, out: Collection[str] = (), workplace: Path | None = None
+    folder: Path,
+    record: FolderRecord,
+    names: Collection[str] = (),
+    drop: Collection[str] = (),
+    workplace: Path | None = None,
 ) -> Iterator[Path]:
-    """Yield an empty folder; the files written there replace the files `out` of `folder`.
+    """Yield an empty folder, whose files `names` and result.json are then moved to `folder`.
 
-    A new result.json must be among them. If the one in `folder` no longer says `record`, if files
-    `out` are no longer this program's, or if anything fails, `folder` is left as it was. Temporary
+    Files `names` and `drop` that exist are removed; they must be this program's. If one is not, if
+    result.json no longer says `record`, or if anything fails, `folder` is left as it was. Temporary
     files are beside it, or in `workplace`, an existing folder on the same disk.
     """
+    own_files(folder, names, drop)
     with workshop(folder if workplace is None else workplace / folder.name) as bench:
         new, before = bench / NEW, bench / BEFORE
         yield new
         before.mkdir()
-        names = sorted({path.name for path in new.iterdir()} - {listing.LISTING})
-        moves = [(folder / name, before / name) for name in out]
-        moves += [(new / name, folder / name) for name in names]
         with uninterrupted(), alone(folder):
-            if listing.foreign(folder, out) or listing.read(folder) != record:
+            if listing.read(folder) != record:
                 raise FileExistsError(f"{folder} was changed meanwhile: try again")
-            with renamed(moves):
+            out = own_files(folder, names, drop)
+            moves = [(folder / name, before / name) for name in out]
+            with renamed(moves + [(new / name, folder / name) for name in names]):
                 os.replace(new / listing.LISTING, folder / listing.LISTING)
             for name in out:
                 (before / name).unlink()
+
+
+def own_files(folder: Path, names: Collection[str], drop: Collection[str]) -> list[str]:
+    """Return those of two lists of files that exist; raise if one is not this program's."""
+    different = {folded(name): name for name in [*names, *drop]}  # as disks that ignore case see it
+    existing = [name for name in different.values() if os.path.lexists(folder / name)]
+    for name in listing.foreign(folder, existing):
+        raise FileExistsError(
+            f"{folder / name} was not written by phinmf, or was changed: move it away"
+        )
+    return existing
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def check_references(references: Sequence[Reference], solver: object, model: obj
     if references and solver is not None:
         raise InvalidValue(
             "solver is to learn the transform, but reference sounds need one that stays: leave"
-            " solver out (--fixed)"
+            " it out"
         )
     names = [folded(reference.name) for reference in references]
     for reference in references:

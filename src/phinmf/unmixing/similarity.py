@@ -27,8 +27,9 @@ CLOSE = 7  #: frames within which onsets are taken to be at the same time
 LEAST_COSINE = 1e-6  #: two components that have nothing in common
 LEAST_MEAN = 0.02  #: mean difference in a recording; smaller ones are chance
 
-WEIGHT = 0.75  #: exponent of a component's share of the energy
+WEIGHT = 0.5  #: exponent of a component's share of the energy
 LEAST_SHARE = 1e-9  #: so that a silent component has a weight
+BALANCE = 0.4  #: exponent of what is inside a group; the less, the more alike groups are in energy
 GAIN = 1e-9  #: improvement for which a component moves
 
 
@@ -127,16 +128,18 @@ def divide(S: Array, n: int, shares: Array | None = None) -> Indices:
     of the energy that each component has, by default the same.
 
     The groups of average linkage are improved by moving single components, as long as that raises
-    the sum over groups of w' S w / Σw, where w are the weights of the components of a group. That
-    is k-means with weights in the space in which S are the inner products: strong components
-    decide, so that a weak one that is unlike all others does not become a group.
+    the sum over groups of (w' S w)^0.4, where w are the weights of the components of a group. With
+    an exponent of 0.5 that would be spherical k-means in the space in which S are the inner
+    products. Strong components decide, and groups of like energy are preferred, so that a weak
+    component that is unlike all others does not become a group.
     """
     S = symmetric(S)
     K = len(S)
     weights = np.ones(K) if shares is None else np.maximum(shares, LEAST_SHARE) ** WEIGHT
     if K == 1:
         return np.zeros(1, dtype=np.intp)
-    labels = cut_tree(linkage(distances(S), "average"), n_clusters=[n])[:, 0].astype(np.intp)
+    tree = linkage(squareform(1 - S, checks=False), "average")
+    labels = cut_tree(tree, n_clusters=[n])[:, 0].astype(np.intp)
     while (move := best_move(S, weights, labels, n)) is not None:
         k, group = move
         labels[k] = group
@@ -149,24 +152,16 @@ def best_move(S: Array, w: Array, labels: Indices, n: int) -> tuple[int, int] | 
     member = np.zeros((len(S), n))
     member[rows, labels] = w
     near = S @ member  # similarity of each component to each group, weighted
-    mass = member.sum(axis=0)
     inside = np.einsum("kg,kg->g", member, near)
-    value = inside / mass
     own = w * w * np.diag(S)
+    left = np.maximum(inside[labels] - 2 * w * near[rows, labels] + own, 0)
+    joined = inside + 2 * w[:, None] * near + own[:, None]
+    value = inside**BALANCE
+    gain = (left**BALANCE - value[labels])[:, None] + joined**BALANCE - value
     alone = np.bincount(labels, minlength=n)[labels] == 1
-    without = inside[labels] - 2 * w * near[rows, labels] + own
-    left = without / np.where(alone, 1, mass[labels] - w)
-    joined = (inside + 2 * w[:, None] * near + own[:, None]) / (mass + w[:, None])
-    gain = (left - value[labels])[:, None] + joined - value
     gain[rows, labels] = gain[alone] = -np.inf
     k, group = np.unravel_index(gain.argmax(), gain.shape)
     return (int(k), int(group)) if gain[k, group] > GAIN * value.sum() else None
-
-
-def distances(S: Array) -> Array:
-    """Return 1 - S of all pairs, in the order of scipy."""
-    pairs: Array = squareform(1 - S, checks=False)
-    return pairs
 
 
 def symmetric(S: Array) -> Array:

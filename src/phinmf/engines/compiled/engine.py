@@ -138,7 +138,7 @@ class CompiledEngine(Engine):
         self.frames.rotate(Phi)
 
     def powers(self) -> Array:
-        return np.concatenate(self.frames.each_original(Shard.powers))
+        return np.concatenate(self.frames.powers())
 
     def energies(self) -> Array:
         nodes = chain.from_iterable(self.frames.each(Shard.energies, ()))
@@ -220,9 +220,9 @@ class FramesInMemory:
         """
         return [method(self.shard, self.X, *rows, *arguments)]
 
-    def each_original(self, method: Callable[..., Out]) -> list[Out]:
-        """Return what a method of every shard returns for its Y."""
-        return [method(self.shard, self.Y)]
+    def powers(self) -> list[Array]:
+        """Return the mean power of each frame of every shard."""
+        return [self.shard.powers(self.Y)]
 
     def rest(self) -> None:
         """X ← Y, and free the memory of X and of the trial point."""

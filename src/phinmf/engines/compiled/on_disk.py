@@ -77,9 +77,9 @@ class FramesOnDisk:
                 del X
         return results
 
-    def each_original(self, method: Callable[..., Out]) -> list[Out]:
-        """Return what a method of every shard returns for its Y."""
-        return [method(shard, self._read_Y(shard)) for shard in self.shards]
+    def powers(self) -> list[Array]:
+        """Return the mean power of each frame of every shard."""
+        return [shard.powers(self._read_Y(shard)) for shard in self.shards]
 
     def rest(self) -> None:
         """X ← Y, and remove the files."""

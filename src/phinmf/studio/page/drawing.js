@@ -8,6 +8,7 @@ const DRAG = 4; // pixels after which a press is a drag
 const BRUSH = 26; // pixels of the brush
 const APART = 4; // pixels between points of a stroke
 const OCTAVE = 20; // Hz: below it all frequencies are as wide for a brush
+const LETTER = 7.5; // pixels of a label, about
 
 const make = (name, attributes = {}) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -138,9 +139,10 @@ class Drawing {
     const colour = this.pointing.colourOf(group);
     const name = group === NO_GROUP ? "everything else" : group;
     const words = silent ? `no ${name}` : name;
-    const [shape, x, y] = mark.points ? this.stroke(mark) : this.box(mark, width, height);
+    const [shape, x, y, room] = mark.points ? this.stroke(mark) : this.box(mark, width, height);
     const label = make("text", { x: Math.max(x, 0) + 5, y: Math.min(height - 6, Math.max(y, 0) + 15) });
-    setText(label, words);
+    const fits = room > LETTER * words.length + 6;
+    setText(label, fits ? words : "");
     const says = silent ? "is silent" : "belongs";
     const element = make("g", {
       class: "mark", tabindex: 0, role: "button", "data-number": number,
@@ -149,7 +151,9 @@ class Drawing {
     element.classList.toggle("none", Boolean(silent));
     element.classList.toggle("coloured", colour !== null);
     element.style.setProperty("--hue", hue(colour ?? 0));
-    element.append(shape, label);
+    const title = make("title"); // of those that have no room for a label
+    setText(title, words);
+    element.append(title, shape, label);
     return element;
   }
 
@@ -158,7 +162,7 @@ class Drawing {
     const y = high === undefined ? 0 : this.y(high);
     const bottom = low <= this.pointing.mix.version.lowest ? height : this.y(low);
     const size = { width: Math.max(1, right - x), height: Math.max(1, bottom - y) };
-    return [make("rect", { x, y, rx: 3, ...size }), x, y];
+    return [make("rect", { x, y, rx: 3, ...size }), x, y, size.width];
   }
 
   /** A line as thick as the brush: drawn in units of the brush, in which it is round. */
@@ -172,7 +176,7 @@ class Drawing {
     const path = `M${x},${y} L${line || `${x},${y}`}`;
     const left = Math.min(...places.map(([a]) => a)) * across;
     const top = Math.min(...places.map(([, b]) => b)) * down - down / 2 - 18;
-    return [make("path", { d: path, transform: `scale(${across} ${down})` }), left, top];
+    return [make("path", { d: path, transform: `scale(${across} ${down})` }), left, top, Infinity];
   }
 
   /** Times and frequencies of a mark in words. */

@@ -74,8 +74,8 @@ class Pointing {
       }
     }
     const options = ["", ...mix.groups.map(({ name }) => name)];
-    if (options.join("\n") !== [...this.of.options].map(({ value }) => value).join("\n")) {
-      const { value } = this.of;
+    const { value } = this.of;
+    if (JSON.stringify(options) !== JSON.stringify([...this.of.options].map((one) => one.value))) {
       this.of.replaceChildren(...options.map((name) => (
         make("option", { value: name, text: name || "the recording" }))));
       this.of.value = options.includes(value) ? value : "";
