@@ -116,8 +116,7 @@ class Pointing:
         if not count:
             return np.zeros((0, 0, 0), np.float32)
         parts = [*hear(draft.source, draft.model, draft.marks, start, count).values()]
-        gain = np.float32(10 ** (version.record.gain_db / 20))
-        return gain * np.stack([sum(parts), *parts]).transpose(0, 2, 1)
+        return np.stack([sum(parts), *parts]).transpose(0, 2, 1)
 
     # ---- spectrograms ----------------------------------------------------------------------------
 
