@@ -18,7 +18,7 @@ COLUMNS = 2000  #: most moments
 ROWS = 256  #: bands
 LOWEST = 40.0  #: Hz
 RANGE = 110.0  #: dB from byte 0 to byte 255
-FRAME = 0.07  #: seconds of a frame, about
+FRAME = 0.1  #: seconds of a frame, about
 FINEST = 16  #: columns of a frame at most
 
 

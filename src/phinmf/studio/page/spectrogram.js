@@ -5,8 +5,8 @@ import { hertz } from "./words.js";
 
 const BANDS = 256; // of frequencies, in what the server sends
 const RANGE = 110; // decibels of 255
-const SHOWN = 70; // decibels below the loudest
-const CONTRAST = 1.5; // more leaves quiet sounds out
+const SHOWN = 64; // decibels below the loudest
+const CONTRAST = 1.7; // more leaves quiet sounds out
 const SOON = 250; // milliseconds after the last zoom until a finer picture is fetched
 const LABELS = [50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000];
 const APART = 22; // pixels between labels
