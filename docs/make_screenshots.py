@@ -45,7 +45,19 @@ GROUPED = [
     Picture("studio_dark", 1280, 900, "dark"),
     Picture("studio_phone", 390, 844),
 ]
-MANY = [Picture("studio_32", 1280, 1670)]
+MARKED = [
+    Picture("marks", 1280, 760),
+    Picture("marks_dark", 1280, 760, "dark"),
+    Picture("marks_phone", 390, 844),
+]
+MARKS = [
+    {"group": "string", "start": 3.1, "end": 3.6, "low": 90, "high": 300},
+    {"group": "drums", "start": 1.2, "end": 1.55, "high": 110},
+    {"group": "drums", "points": [[4.42, 2300], [4.45, 6500]], "seconds": 0.22, "octaves": 0.8},
+    {"group": "bars", "points": [[5.02, 660], [5.6, 660], [5.65, 790], [6.1, 780]],
+     "seconds": 0.25, "octaves": 0.4},
+    {"group": "bars", "start": 7.0, "end": 8.7, "low": 0, "high": 250, "silent": True},
+]  # fmt: skip
 
 
 @contextmanager
@@ -64,14 +76,16 @@ def chromium() -> Iterator[webdriver.Chrome]:
             driver.quit()
 
 
-def take_pictures(driver: webdriver.Chrome, pictures: list[Picture]) -> None:
-    """Write pictures of the page that is open."""
+def take_pictures(driver: webdriver.Chrome, pictures: list[Picture], script: str = "") -> None:
+    """Write pictures of the page that is open, after a script."""
     for picture in pictures:
         size = {"width": picture.width, "height": picture.height, "deviceScaleFactor": 1}
         phone = {"mobile": picture.width < 500}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size | phone)
         media = [{"name": "prefers-color-scheme", "value": picture.scheme}]
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+        time.sleep(1)
+        driver.execute_script(script)
         time.sleep(2)  # until everything is decoded and drawn
         png = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
         (IMAGES / f"{picture.name}.png").write_bytes(base64.b64decode(png))
@@ -130,29 +144,31 @@ def true_groups(folder: Path) -> list[dict]:
 
 
 def picture_studio(driver: webdriver.Chrome, folder: Path) -> None:
-    """Unmix the example, group it, unmix it again into 32 components, and take the pictures."""
+    """Unmix the example, group it, mark it, hear what marks change, and take the pictures."""
     sound = example()
     soundfile.write(folder / "example.wav", sound.mixture, sound.sample_rate)
     with studio(folder, "example.wav") as running:
         (whole,) = running.versions(1)
         mix = {key: whole[key] for key in ("revision", "levels")}
         groups = true_groups(folder / whole["folder"])
-        running.ask("PUT", f"versions/{whole['id']}/mix", {**mix, "groups": groups})
-        again = {"n_components": 32, "window": "93ms", "seed": 1}
-        running.ask("POST", "recordings/r1/versions", again)
-        parts = running.versions(2)[-1]
-        for version, pictures in ((whole, GROUPED), (parts, MANY)):
-            driver.get("about:blank")
-            driver.get(f"{running.address}#{urllib.parse.quote(version['folder'], safe='')}")
-            time.sleep(2)
-            driver.execute_script(
-                f"{STUDIO}.player.setLoop(48_000, 96_000); {STUDIO}.player.seek(62_000);"
-                f"{STUDIO}.mix.toggleFold({json.dumps(groups[0]['name'])});"
-                f"{STUDIO}.mix.toggleSolo({json.dumps(groups[1]['components'])})"
-                if version is whole
-                else ""
-            )
-            take_pictures(driver, pictures)
+        marks = {"marks": whole["marks"] | {"marks": MARKS}}
+        running.ask("PUT", f"versions/{whole['id']}/mix", mix | {"groups": groups} | marks)
+        driver.get(f"{running.address}#{urllib.parse.quote(whole['folder'], safe='')}")
+        time.sleep(2)
+        driver.execute_script(f"{STUDIO}.player.seek(44_000); {STUDIO}.pointing.hear()")
+        time.sleep(5)
+        driver.execute_script(f"{STUDIO}.player.pause()")
+        for picture in MARKED:
+            where = "document.querySelector('.pointing').scrollIntoView({block: 'end'})"
+            take_pictures(driver, [picture], where)
+        driver.execute_script(
+            f"window.scrollTo(0, 0); {STUDIO}.pointing.open({STUDIO}.mix);"
+            f"{STUDIO}.player.setLoop(48_000, 96_000); {STUDIO}.player.seek(62_000);"
+            f"for (const name of {json.dumps([group['name'] for group in groups[1:]])})"
+            f" {STUDIO}.mix.toggleFold(name);"
+            f"{STUDIO}.mix.toggleSolo({json.dumps(groups[1]['components'])})"
+        )
+        take_pictures(driver, GROUPED)
 
 
 def main() -> None:

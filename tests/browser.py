@@ -14,7 +14,7 @@ import pytest
 PLAYER = "window.phinmfPlayer"
 #: a function of a page, a sample and a number of samples: what would be heard, computed instead of
 #: played, on the left and on the right
-RENDER = """(async ({ player, mix, Run }, start, count) => {
+RENDER = """(async ({ player, Run }, start, count) => {
   const { loop, sounds } = player;
   player.seek(start);
   while (sounds.upcoming && !sounds.upcoming.every((from) => sounds.piece(from))) {
@@ -22,7 +22,7 @@ RENDER = """(async ({ player, mix, Run }, start, count) => {
   }
   const { sample_rate: rate } = sounds.version;
   const offline = new OfflineAudioContext(2, count + rate, rate);
-  const run = new Run(offline, sounds, mix.gains, start);
+  const run = new Run(offline, sounds, player.gains, start);
   run.extend(loop, 1 + count / rate);
   run.fader.gain.cancelScheduledValues(0);
   run.fader.gain.value = 1; // without fading in
@@ -48,6 +48,12 @@ TOO_WIDE = """[...document.querySelectorAll("body *")].filter((e) => {
   return box.width && e.checkVisibility() && !scrolls(e.parentElement)
     && (box.right > innerWidth + 1 || box.left < -1);
 }).map((e) => e.outerHTML.slice(0, 100))"""
+#: buttons and fields that a finger can hardly hit
+TOO_SMALL = """[...document.querySelectorAll("button, select, input:not([type=file])")]
+  .filter((e) => e.checkVisibility()).filter((e) => {
+    const box = (e.closest("label") ?? e).getBoundingClientRect();
+    return Math.min(box.width, box.height) < 24;
+  }).map((e) => e.outerHTML.slice(0, 120))"""
 #: the contrast of every text of a page, its colours painted one over the other as on the screen
 CONTRAST = """(() => {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });

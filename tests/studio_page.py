@@ -132,3 +132,19 @@ def until_saved(page):
 def text(page, selector):
     """The text of an element."""
     return page.js(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def downloaded(page, folder, kind):
+    """Click on an export; return the file that was downloaded."""
+    before = set(folder.iterdir())
+    page.click(f"[data-export={kind}]")
+    page.until("document.querySelector('[data-notice=export]')", 30)
+    assert "error" not in page.js("document.querySelector('[data-notice=export]').className")
+    name = text(page, "[data-notice=export] p")
+    page.click("[data-notice=export] [data-action=dismiss]")
+    for _ in range(200):
+        new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload"]
+        if new:
+            return new[0], name
+        page.js("new Promise((done) => setTimeout(done, 50))")
+    raise AssertionError("nothing was downloaded")

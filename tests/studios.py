@@ -81,8 +81,8 @@ class Client:
         """The versions of each recording."""
         return [one["versions"] for one in (state or self.state)["recordings"]]
 
-    def save(self, revision, groups=(), levels=(), id="v1"):
-        mix = {"revision": revision, "groups": list(groups), "levels": list(levels)}
+    def save(self, revision, groups=(), levels=(), id="v1", **more):
+        mix = {"revision": revision, "groups": list(groups), "levels": list(levels)} | more
         return self("PUT", f"versions/{id}/mix", mix)
 
     def again(self, recording="r1", **how):

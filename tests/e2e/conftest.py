@@ -48,3 +48,12 @@ def few(browser, server, unmixed):
 def many(browser, server, unmixed):
     """The page with the take of 32 components, without groups."""
     return show_untouched(browser, server, unmixed / "many" / "song")
+
+
+@pytest.fixture(scope="session")
+def downloads(browser, tmp_path_factory):
+    """The folder into which the browser downloads."""
+    folder = tmp_path_factory.mktemp("downloads")
+    how = {"behavior": "allow", "downloadPath": str(folder)}
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", how)
+    return folder

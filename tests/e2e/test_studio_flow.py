@@ -10,7 +10,7 @@ import pytest
 import soundfile
 from browser import PLAYER
 from sound_files import integers, tones, write
-from studio_page import STUDIO, drop, groups, rendered, show, studio, text, until_saved
+from studio_page import STUDIO, downloaded, drop, groups, rendered, show, studio, text, until_saved
 from studios import PATIENCE
 
 from phinmf.cli import main
@@ -30,15 +30,6 @@ def recording(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def downloads(browser, tmp_path_factory):
-    """The folder into which the browser downloads."""
-    folder = tmp_path_factory.mktemp("downloads")
-    how = {"behavior": "allow", "downloadPath": str(folder)}
-    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", how)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def home(tmp_path_factory):
     return tmp_path_factory.mktemp("flow") / "home"
 
@@ -52,22 +43,6 @@ def flow(home, recording, browser):
         drop(browser, recording)
         browser.until(f"{STUDIO}.store.shown", 120)
         yield process
-
-
-def downloaded(page, folder, kind):
-    """Click on an export; return the file that was downloaded."""
-    before = set(folder.iterdir())
-    page.click(f"[data-export={kind}]")
-    page.until("document.querySelector('[data-notice=export]')", 30)
-    assert "error" not in page.js("document.querySelector('[data-notice=export]').className")
-    name = text(page, "[data-notice=export] p")
-    page.click("[data-notice=export] [data-action=dismiss]")
-    for _ in range(200):
-        new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload"]
-        if new:
-            return new[0], name
-        page.js("new Promise((done) => setTimeout(done, 50))")
-    raise AssertionError("nothing was downloaded")
 
 
 def test_the_file_that_a_browser_is_started_with_leads_to_the_page(browser, server, tmp_path):

@@ -1,19 +1,13 @@
 """The studio's page looked at: widths, colours, keyboard, names for screen readers."""
 
 import pytest
-from browser import CONTRAST, SCREENSHOTS, TOO_WIDE
+from browser import CONTRAST, SCREENSHOTS, TOO_SMALL, TOO_WIDE
 from studio_page import STUDIO, groups, until_saved
 
 pytestmark = pytest.mark.full
 
 ENTER, ESCAPE, TAB = "\ue007", "\ue00c", "\ue004"
 PHONE = 390
-#: buttons and fields that a finger can hardly hit
-TOO_SMALL = """[...document.querySelectorAll("button, select, input:not([type=file])")]
-  .filter((e) => e.checkVisibility()).filter((e) => {
-    const box = (e.closest("label") ?? e).getBoundingClientRect();
-    return Math.min(box.width, box.height) < 24;
-  }).map((e) => e.outerHTML.slice(0, 120))"""
 #: whether the element with the focus looks different because of it
 SHOWN = """(() => {
   const e = document.activeElement;

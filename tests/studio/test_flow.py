@@ -84,13 +84,13 @@ def test_overview(studio, home, version):
 
 
 def test_again_in_another_way(studio, version):
-    studio.save(0, DRUMS)
+    studio.save(0, [{"name": "low", "colour": 3, "components": [1, 2, 3]}])
     got = studio.again(seed=5)
     assert (got.status, got.json) == (201, {"id": "j2"})
     ((_, again),) = studio.versions(studio.until(idle))
     assert (again["name"], again["kind"], again["seed"]) == ("Version 2", "whole", 5)
     assert (len(again["components"]), again["window"]) == (2, "16ms")
-    assert again["groups"] == []
+    assert again["groups"] == [{"name": "low", "colour": 3, "components": [1, 2]}]  # carried over
     assert studio.again(n_components="auto").status == 201
     assert len(studio.versions(studio.until(idle))[0]) == 3
     assert studio.session.library.version("v3").record.options["n_components"] == "auto"
@@ -122,7 +122,7 @@ def test_a_version_that_somebody_moved_away_does_not_stop_new_ones(studio, home,
     assert (got.status, "whole" in got.json["error"]) == (400, True)
     assert studio.again().status == 201
     ((_, again),) = studio.versions(studio.until(idle))
-    assert again["name"] == "Version 2"
+    assert (again["name"], again["groups"]) == ("Version 2", [])
 
 
 def test_sound_of_a_version_that_is_removed_before_it_is_opened(studio, version, monkeypatch):
@@ -211,6 +211,8 @@ def test_a_folder_of_recordings_and_versions_is_opened(home, tmp_path):
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [("GET", "versions/v9/sound/0/1", None), ("GET", "versions/v9/overview", None),
+     ("GET", "versions/v9/spectrogram/0/1", None), ("POST", "versions/v9/draft", {}),
+     ("GET", "versions/v1/draft/sound/0/1", None), ("POST", "versions/v1/draft/versions", {}),
      ("DELETE", "versions/v9", None), ("DELETE", "jobs/j9", None), ("GET", "exports/e9", None),
      ("GET", "nothing.js", None), ("PUT", "versions/v9/mix", {"groups": [], "levels": []}),
      ("POST", "versions/v9/exports", {"kind": "mix"}), ("POST", "recordings/r9/versions", {})],

@@ -83,7 +83,7 @@ def test_ended_at_any_moment(home, wav, halted, moment):
     assert set(everything(home)) == LEFT
 
 
-def test_a_preview_waits_for_no_long_job_and_stays_beside_the_whole(
+def test_a_preview_waits_for_no_long_job_and_its_groups_are_carried_over(
     studio, wav, previews, monkeypatch
 ):
     unmix, begun, go = session.unmix_file, threading.Event(), threading.Event()
@@ -104,9 +104,9 @@ def test_a_preview_waits_for_no_long_job_and_stays_beside_the_whole(
     groups = [{"name": "all", "colour": 7, "components": [1, 2, 3]}]
     assert studio.save(0, groups, id=preview["id"]).status == 200
     go.set()
-    for preview, whole in studio.versions(studio.until(idle)):
-        assert (preview["kind"], whole["kind"], whole["groups"]) == ("preview", "whole", [])
-    assert studio.versions()[0][0]["groups"] == groups
+    (preview, whole), (_, other) = studio.versions(studio.until(idle))
+    assert (preview["groups"], whole["groups"], whole["revision"]) == (groups, groups, 1)
+    assert (whole["kind"], other["kind"], other["groups"]) == ("whole", "whole", [])
 
 
 def test_what_is_done_is_said_and_its_share_never_goes_back(studio, wav, previews):

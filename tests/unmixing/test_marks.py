@@ -10,8 +10,9 @@ import soundfile
 import phinmf
 from phinmf.audio import ArraySource
 from phinmf.divergences import ItakuraSaito
+from phinmf.unmixing import listing
 from phinmf.unmixing import refine as refining
-from phinmf.unmixing.groups import marks_of, save_marks
+from phinmf.unmixing.groups import marks_of, save_mix
 from phinmf.unmixing.marks import SILENT, Box, Gains, Marks, Stroke, read_marks
 from phinmf.unmixing.mix import Group
 from phinmf.unmixing.refine import Block, check_marks, hear, refine
@@ -371,8 +372,9 @@ def test_marks_on_the_command_line(tmp_path, unmixing):
     assert main(["unmix", str(song), "-k4", "-o", str(first.parent), "--group", group, *how]) == 0
     marks = marks_of_all(Box("low", 0, 0.25), Box("other", 0.3, 0.6), new=["other"])
     assert marks_of(first) is None
-    save_marks(first, marks_of_all(Box("high")))
-    save_marks(first, marks)
+    mix = listing.read(first).mix
+    for saved in (marks_of_all(Box("high")), marks, None):  # None: as they are
+        mix = save_mix(first, mix, marks=saved).mix
     assert marks_of(first) == marks
     how += ["--marks", str(first / "marks.json"), "-o", str(second.parent)]
     assert main(["unmix", str(song), *how]) == 1  # without a model

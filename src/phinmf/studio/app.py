@@ -29,6 +29,7 @@ from phinmf.studio.requests import (
     NotFound,
     Refusal,
     VersionRequest,
+    marks_in,
     parsed,
 )
 from phinmf.studio.session import Session
@@ -70,6 +71,10 @@ class Studio:
             Route(f"{version}/mix", self.save, methods=["PUT"]),
             Route(f"{version}/sound/{{start:int}}/{{count:int}}", self.sound),
             Route(f"{version}/overview", self.overview),
+            Route(f"{version}/spectrogram/{{start:int}}/{{count:int}}", self.spectrogram),
+            Route(f"{version}/draft", self.learn, methods=["POST"]),
+            Route(f"{version}/draft/sound/{{start:int}}/{{count:int}}", self.draft),
+            Route(f"{version}/draft/versions", self.keep, methods=["POST"]),
             Route(f"{version}/exports", self.export, methods=["POST"]),
             Route("/exports/{id:str}", self.download),
             Route("/{name:str}", self.file),
@@ -85,8 +90,11 @@ class Studio:
             raise NotFound("there is no such page")
         if name == "index.html":
             self.visit.set()
-            text, desk = (self.page[part].read_text("utf-8") for part in (name, "desk.html"))
-            return HTMLResponse(text.replace("<!-- desk -->", desk))
+            text = self.page[name].read_text("utf-8")
+            for part in ("desk", "marks"):
+                inner = self.page[f"{part}.html"].read_text("utf-8")
+                text = text.replace(f"<!-- {part} -->", inner)
+            return HTMLResponse(text)
         return FileResponse(self.page[name], media_type=TYPES[self.page[name].suffix])
 
     async def events(self, request: Request) -> Response:
@@ -122,13 +130,14 @@ class Studio:
         return Response(status_code=204)
 
     async def save(self, request: Request) -> Response:
-        """Save groups and levels."""
+        """Save groups, levels and marks."""
         id = request.path_params["id"]
+        sent = await request.body()
 
         def save(body: MixRequest) -> Response:
             try:
                 mix = Mix(body.groups, body.levels, body.revision)
-                return answer({"revision": self.session.save(id, mix)})
+                return answer({"revision": self.session.save(id, mix, marks_in(sent))})
             except MixChanged as error:
                 stored = self.session.library.version(id).mix_state()
                 return answer({"error": sentence(error)} | stored, 409)
@@ -147,12 +156,35 @@ class Studio:
         version = self.session.library.version(request.path_params["id"])
         return Response(version.overview.tobytes(), media_type=BYTES)
 
+    def spectrogram(self, request: Request) -> Response:
+        """Send a spectrogram of the recording, or of the sum of some components."""
+        path, numbers = request.path_params, request.query_params.get("components", "")
+        version = self.session.library.version(path["id"])
+        components = tuple(int(n) if n.isdecimal() else 0 for n in numbers.split(",") if numbers)
+        picture = self.session.pointing.picture(version, path["start"], path["count"], components)
+        return Response(picture.tobytes(), media_type=BYTES)
+
+    def learn(self, request: Request) -> Response:
+        """Refine a version with its marks, to be heard."""
+        return answer({"groups": self.session.learn(request.path_params["id"])})
+
+    def draft(self, request: Request) -> Response:
+        """Send a stretch of the groups that were refined."""
+        path = request.path_params
+        version = self.session.library.version(path["id"])
+        samples = self.session.pointing.sound(version, path["start"], path["count"])
+        return Response(samples.astype("<f4", copy=False).tobytes(), media_type=BYTES)
+
+    def keep(self, request: Request) -> Response:
+        """Make a version of what was refined."""
+        return answer({"id": self.session.keep(request.path_params["id"])}, 201)
+
     async def export(self, request: Request) -> Response:
         """Write files to be taken away."""
         id = request.path_params["id"]
 
         def export(body: ExportRequest) -> Response:
-            made = self.session.export(id, body.kind, body.levels)
+            made = self.session.export(id, body.kind, body.levels, body.without)
             address = f"exports/{made.id}"
             return answer({"address": address, "name": made.name, "message": made.message}, 201)
 

@@ -21,10 +21,12 @@ from phinmf.studio.home import PREVIEW, WHOLE, title_of
 from phinmf.studio.requests import NotFound
 from phinmf.unmixing import listing, overview
 from phinmf.unmixing.folder import component_sounds
-from phinmf.unmixing.groups import alike
+from phinmf.unmixing.groups import alike, marks_of
 from phinmf.unmixing.listing import FolderRecord
+from phinmf.unmixing.marks import Marks
 from phinmf.unmixing.mix import Level
 from phinmf.unmixing.null_test import adds_up
+from phinmf.unmixing.spectrogram import lowest
 
 MOST_GROUPS = 8  #: that the page makes by itself
 
@@ -36,6 +38,7 @@ class Version:
     id: str
     folder: Path
     record: FolderRecord  #: another one as soon as groups or levels are saved
+    marks: Marks  #: another one as soon as marks are saved
     original: Excerpt | None  #: the recording, if its file is here and the same as then
     hertz: list[float | None]  #: where each component is strongest
     alike: list[list[list[int]]]  #: numbers of the components in 2, 3, … groups of similar ones
@@ -59,6 +62,7 @@ class Version:
             "revision": mix.revision,
             "groups": [asdict(group) for group in mix.coloured()],
             "levels": [asdict(level) for level in mix.levels or [Level()] * len(self.hertz)],
+            "marks": self.marks.to_json(),
         }
 
     def state(self) -> dict[str, object]:
@@ -68,7 +72,7 @@ class Version:
             "id": self.id,
             "name": title_of(self.folder.absolute().name),
             "kind": self.kind,
-            "window": str(options.get("window", record.window)),
+            "window": str(options.get("window", f"{1000 * record.window / rate:.0f}ms")),
             "seed": options.get("seed"),
             "start": record.start / rate,
             "seconds": record.length / rate,
@@ -77,6 +81,7 @@ class Version:
             "sample_rate": rate,
             "channels": self.channels,
             "first_sample": record.start,
+            "lowest": lowest(rate),  # frequency of a spectrogram
             "adds_up": adds_up(record),
             "folder": str(self.folder),
             "components": [
@@ -99,13 +104,19 @@ def opened(id: str, folder: Path, recording: Excerpt | None) -> Version:
     peaks = overview.load(folder, len(sounds), record.length)
     numbers = range(2, 1 + min(MOST_GROUPS, len(sounds)))
     return Version(
-        id, folder, record, original,
+        id, folder, record, original=original,
+        marks=marks_of(folder) or Marks(sounds[0].sample_rate, whole_length(record)),
         hertz=[hertz_of(sound, row) for sound, row in zip(sounds, peaks[1:], strict=True)],
         alike=[[group.components for group in alike(record, n)] for n in numbers],
         overview=peaks,
         sample_rate=sounds[0].sample_rate,
         channels=sounds[0].channels,
     )  # fmt: skip
+
+
+def whole_length(record: FolderRecord) -> int:
+    """Return the samples of the recording that a folder was made from."""
+    return record.length if record.source is None else record.source.length
 
 
 def hertz_of(sound: Sound, peaks: NDArray[np.uint8]) -> float | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from phinmf.errors import InvalidValue
 from phinmf.unmixing import typed_json
 from phinmf.unmixing.export import Kind
+from phinmf.unmixing.marks import Marks, marks_from
 from phinmf.unmixing.mix import Group, Level
 
 T = TypeVar("T")
@@ -53,6 +54,17 @@ class ExportRequest:
 
     kind: Kind
     levels: list[Level] | None = None
+    without: list[str] = field(default_factory=list)  #: groups that are left out of one file
+
+
+def marks_in(body: bytes) -> Marks | None:
+    """Return the marks that a mix is sent with; refuse bad ones in a sentence about them."""
+    marks = json.loads(body).get("marks")
+    if marks is None:
+        return None
+    if not isinstance(marks, dict):
+        raise Refusal("marks are not an object with a list of marks")
+    return marks_from(marks)
 
 
 def parsed(kind: type[T], body: bytes) -> T:

@@ -24,23 +24,25 @@ from phinmf.studio.home import (
     write_note,
 )
 from phinmf.studio.jobs import Job, Queue
-from phinmf.studio.library import Library, Recording
+from phinmf.studio.library import Library, Recording, Version
 from phinmf.studio.listening import Listening
+from phinmf.studio.pointing import MOST_COMPONENTS, Draft, Pointing
 from phinmf.studio.requests import NotFound, Refusal
 from phinmf.studio.transfers import Export, Exports
 from phinmf.unmix_file import unmix_file
 from phinmf.unmixing import listing, placing
+from phinmf.unmixing.carry import carried
 from phinmf.unmixing.export import Kind
-from phinmf.unmixing.groups import MixChanged, save_mix
+from phinmf.unmixing.groups import MixChanged, marks_of, save_mix
 from phinmf.unmixing.learn import fitting
-from phinmf.unmixing.mix import Level, Mix
+from phinmf.unmixing.marks import Marks, new_names
+from phinmf.unmixing.mix import Level, Mix, with_rest
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 
 LONG = 40.0  #: seconds; a longer recording begins with a preview
 MANY = 800_000  #: samples of all channels at 44.1 kHz; so does one that is more work
 PREVIEW_SECONDS = 30.0
 PREVIEW_LEARNING = 6.0  #: seconds at most, so that the preview is heard within ten
-MOST_COMPONENTS = 64
 
 
 class Session:
@@ -52,6 +54,7 @@ class Session:
         self.library = Library()
         self.listening = Listening()
         self.exports = Exports(self.home)
+        self.pointing = Pointing()
         self.queue = Queue(self.home.temporary, self.library.changed)
         self._writing = threading.Lock()  #: one change of the versions on the disk at a time
         self._stale_pages: set[Path] = set()  #: folders whose page does not show their groups yet
@@ -99,6 +102,13 @@ class Session:
         self._begin(recording)
         return recording.id
 
+    def _original(self, version: Version) -> Excerpt:
+        """Return the stretch of the recording that a version was made from; refuse without it."""
+        if version.original is None:
+            raise Refusal("the recording itself is not here: drop it to learn from marks", 409)
+        version.original.check_unchanged()
+        return version.original
+
     def again(self, id: str, options: UnmixOptions) -> str:
         """Unmix the whole of a recording in another way; return the id of the job."""
         recording = self.library.recording(id)
@@ -115,19 +125,28 @@ class Session:
         if not self.queue.cancel(id):
             raise NotFound("there is no such work in progress")
 
-    def save(self, id: str, mix: Mix) -> int:
-        """Store groups and levels on the disk; return their revision."""
+    def save(self, id: str, mix: Mix, marks: Marks | None = None) -> int:
+        """Store groups, levels and, unless they are None, marks; return their revision."""
         with self._writing:
             version = self.library.version(id)
+            if marks is not None:
+                marks.check_recording(version.marks)
+                new_names(marks, mix.groups, len(version.record.components))
+                if marks == version.marks:
+                    marks = None
             workplace = self.home.prepare() if self.home.owns(version.folder) else None
             try:
-                record = save_mix(version.folder, mix, workplace)
+                record = save_mix(version.folder, mix, workplace, marks)
             except MixChanged:  # perhaps by another program
                 version.record = listing.read(version.folder)
+                version.marks = marks_of(version.folder) or version.marks
                 raise
             finally:
                 self.library.changed()
             version.record = record
+            if marks is not None:
+                version.marks = marks
+                self.pointing.prepare(version)
             self._stale_pages.add(version.folder)
         return record.mix.revision
 
@@ -141,13 +160,26 @@ class Session:
                 )
             placing.check_replaceable(version.folder)
             self.library.remove(version)
+            self.pointing.forget(version)
             with self.listening.closed():
                 placing.remove(version.folder)
 
-    def export(self, id: str, kind: Kind, levels: list[Level] | None) -> Export:
+    def export(self, id: str, kind: Kind, levels: list[Level] | None, without: list[str]) -> Export:
         """Write files to be taken away."""
         version, recording = self.library.version(id), self.library.recording_of(id)
-        return self.exports.make(version, recording.name, kind, levels)
+        return self.exports.make(version, recording.name, kind, levels, without)
+
+    def learn(self, id: str) -> list[str]:
+        """Refine a version with its marks, to be heard at once; return the names of its groups."""
+        version = self.library.version(id)
+        draft = self.pointing.learn(version, self._original(version))
+        return [group.name for group in with_rest([*draft.model.groups], draft.model.K)]
+
+    def keep(self, id: str) -> str:
+        """Make a version of what was learned from marks; return the id of the job."""
+        version, recording = self.library.version(id), self.library.recording_of(id)
+        original, draft = self._original(version), self.pointing.draft(version)
+        return self._add_job(recording, original, UnmixOptions(), "version", draft=draft)
 
     def close(self) -> None:
         """Cancel what is in progress, remove what is not finished, and draw groups on pages."""
@@ -191,14 +223,21 @@ class Session:
         options: UnmixOptions,
         kind: str,
         urgent: bool = False,
+        draft: Draft | None = None,
     ) -> str:
-        """Let an unmixing wait for its turn."""
+        """Let an unmixing wait for its turn; with a draft nothing is learned again."""
+        model, marks = (None, None) if draft is None else (draft.model, draft.marks)
 
         def work(job: Job, workplace: Path) -> None:
             job.check()
             finished = workplace / job.folder
-            unmix_file(Request(stretch, Output(finished), options, page=False), progress=job.show)
+            request = Request(
+                stretch, Output(finished), options, model=model, marks=marks, page=False
+            )
+            unmix_file(request, progress=job.show)
             job.check()
+            if draft is None:
+                self._carry(recording, finished)
             self._place(recording, finished)
 
         with self.library.lock:
@@ -206,6 +245,16 @@ class Session:
             waiting = [job.folder for job in self.queue.of(recording)]
             job = Job(recording, next_version([*names, *waiting], kind), work, urgent)
             return self.queue.add(job)
+
+    def _carry(self, recording: Recording, finished: Path) -> None:
+        """Give a finished version the groups and marks of the last one that has groups."""
+        grouped = [one for one in recording.versions.values() if one.record.mix.has_groups]
+        with suppress(OSError, ValueError):  # that was removed or damaged; the new one is not
+            if grouped:
+                groups = [g for g in carried(grouped[-1].folder, finished) if g.components]
+                marks = grouped[-1].marks
+                renewed = marks.renewed(groups) if marks.marks else None
+                save_mix(finished, Mix(groups), marks=renewed)
 
     def _place(self, recording: Recording, finished: Path) -> None:
         """Put a finished version where it belongs, and show it."""

@@ -100,19 +100,30 @@ class Exports:
         self._lock = threading.Lock()
 
     def make(
-        self, version: Version, recording: str, kind: Kind, levels: list[Level] | None
+        self,
+        version: Version,
+        recording: str,
+        kind: Kind,
+        levels: list[Level] | None,
+        without: list[str],
     ) -> Export:
-        """Write groups, components or a mix; several files are put into one, not compressed."""
+        """Write groups, components or a mix; several files are put into one, not compressed.
+
+        With groups in `without`, it is one file that holds all but these.
+        """
         mix = version.record.mix
         if levels is not None:
             mix = replace(mix, levels=levels)
         check_mix(mix, len(version.record.components))
         with self._lock, ExitStack() as stack:
             temporary = stack.enter_context(self._home.temporary())
-            name = f"{safe_stem(recording)} {kind}"
-            done = export(version.folder, temporary / name, kind, mix=mix, check=self._check)
+            words = f"without {', '.join(without)}" if without else kind
+            name = safe_stem(f"{safe_stem(recording)} {words}.")
+            done = export(
+                version.folder, temporary / name, kind, mix=mix, without=without, check=self._check
+            )
             path = done.files[0]
-            if kind != "mix":
+            if len(done.files) > 1:
                 path = temporary / f"{name}.zip"
                 with zipfile.ZipFile(path, "w") as bundle:
                     for file in done.files:

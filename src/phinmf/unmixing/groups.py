@@ -23,7 +23,7 @@ from phinmf.unmixing.mix import (
     folded,
     with_rest,
 )
-from phinmf.unmixing.placing import exchange
+from phinmf.unmixing.placing import exchange, own_files
 from phinmf.unmixing.similarity import divide
 from phinmf.unmixing.sums import derived_format, membership, write_sums
 
@@ -38,8 +38,10 @@ class MixChanged(InvalidValue):
         self.mix = mix
 
 
-def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRecord:
-    """Store groups and levels in result.json, and return what that says now.
+def save_mix(
+    folder: Path, mix: Mix, workplace: Path | None = None, marks: Marks | None = None
+) -> FolderRecord:
+    """Store groups, levels and, unless they are None, marks; return what result.json says now.
 
     The `revision` of the mix must be the one that is stored, which is 0 if nothing was saved yet;
     otherwise MixChanged is raised. It is stored with the next one. `workplace` is an existing
@@ -50,23 +52,15 @@ def save_mix(folder: Path, mix: Mix, workplace: Path | None = None) -> FolderRec
         raise MixChanged(folder, record.mix)
     check_mix(mix, len(record.components))
     changed = replace(record, mix=replace(mix, revision=mix.revision + 1))
+    added = [] if marks is None else [listing.MARKS]
+    own_files(folder, added, ())
     try:
-        with exchange(folder, record, workplace=workplace) as new:
-            return listing.write(new, changed, add=[])
+        with exchange(folder, record, added, workplace=workplace) as new:
+            if marks is not None:
+                marks.write(new / listing.MARKS)
+            return listing.write(new, changed, add=added)
     except FileExistsError:
         raise MixChanged(folder, listing.read(folder).mix) from None
-
-
-def save_marks(folder: Path, marks: Marks, workplace: Path | None = None) -> FolderRecord:
-    """Store marks in a folder, in place of those that are there; return what result.json says now.
-
-    `workplace` is an existing folder on the same disk for temporary files, by default the one above
-    `folder`.
-    """
-    record = listing.read(folder)
-    with exchange(folder, record, [listing.MARKS], workplace=workplace) as new:
-        marks.write(new / listing.MARKS)
-        return listing.write(new, record, add=[listing.MARKS])
 
 
 def marks_of(folder: Path) -> Marks | None:

@@ -29,7 +29,7 @@ from phinmf.audio import Source
 from phinmf.errors import InvalidValue
 from phinmf.linalg.manifold import is_dft
 from phinmf.unmixing import typed_json
-from phinmf.unmixing.mix import Group, check_groups, check_name, folded, with_rest
+from phinmf.unmixing.mix import REST, Group, check_groups, check_name, folded, with_rest
 from phinmf.unmixing.model import UnmixModel
 
 SILENT = 0.05  #: A of a group that is silent
@@ -169,20 +169,32 @@ class Marks:
                         f" {self.seconds:.4g} s and frequencies up to {self.sample_rate / 2:g} Hz"
                     )
 
-    def check_recording(self, source: Source) -> None:
-        """Raise ValueError if they are the marks of another recording."""
+    def check_recording(self, source: Source | Marks) -> None:
+        """Raise ValueError if they are not marks of this recording, or of that of other marks."""
         rate = source.sample_rate
-        if (self.sample_rate, self.length) != (rate, length := whole_length(source)):
+        length = source.length if isinstance(source, Marks) else whole_length(source)
+        if (self.sample_rate, self.length) != (rate, length):
             raise InvalidValue(
                 f"the marks belong to a recording of {self.length} samples at {self.sample_rate}"
                 f" Hz, but this one has {length} at {rate} Hz"
             )
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write marks.json, a line for each mark; values that say nothing are left out."""
-        lines = ",\n    ".join(json.dumps(brief(mark)) for mark in self.marks)
+    def renewed(self, groups: Sequence[Group]) -> Marks:
+        """Return the same marks for other groups: those that do not exist are made."""
+        names = {folded(group.name) for group in [*groups, Group(REST, [])]}
+        about = dict.fromkeys(mark.group for mark in self.marks)
+        return replace(self, new=[name for name in about if folded(name) not in names])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what json.dumps writes; values that say nothing are left out."""
         head = {"sample_rate": self.sample_rate, "length": self.length, "new": self.new}
-        text = json.dumps(HEADER | head, indent=2).removesuffix("\n}")
+        return head | {"marks": [brief(mark) for mark in self.marks]}
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write marks.json, a line for each mark."""
+        head: dict[str, Any] = HEADER | self.to_json()
+        lines = ",\n    ".join(map(json.dumps, head.pop("marks")))
+        text = json.dumps(head, indent=2).removesuffix("\n}")
         Path(path).write_text(f'{text},\n  "marks": [\n    {lines}\n  ]\n}}\n', "ascii")
 
 
@@ -245,12 +257,11 @@ def brief(mark: Mark) -> dict[str, object]:
     return {name: value for name, value in asdict(mark).items() if value != usual[name]}
 
 
-def grouped_with_new(marks: Marks, groups: Sequence[Group], K: int, each: int) -> list[Group]:
-    """Return the groups of K components, and new ones of `each` more components; all are checked.
+def new_names(marks: Marks, groups: Sequence[Group], K: int) -> dict[str, str]:
+    """Return the names of the groups that marks make, by the name as a disk sees it.
 
-    Raise ValueError if a mark is about none of them.
+    Raise ValueError if a mark is about none of these and none of the groups of K components.
     """
-    check_groups([*groups], K)
     names = {folded(group.name) for group in with_rest([*groups], K)}
     missing = {folded(name): name for name in marks.new if folded(name) not in names}
     for mark in marks.marks:
@@ -260,6 +271,16 @@ def grouped_with_new(marks: Marks, groups: Sequence[Group], K: int, each: int) -
                 f"a mark is about {mark.group!r}, but the groups are {listed}: to make a new one,"
                 ' list its name as "new"'
             )
+    return missing
+
+
+def grouped_with_new(marks: Marks, groups: Sequence[Group], K: int, each: int) -> list[Group]:
+    """Return the groups of K components, and new ones of `each` more components; all are checked.
+
+    Raise ValueError if a mark is about none of them.
+    """
+    check_groups([*groups], K)
+    missing = new_names(marks, groups, K)
     for key, name in missing.items():
         if all(mark.silent for mark in marks.marks if folded(mark.group) == key):
             raise InvalidValue(f"no mark says where the new group {name!r} sounds: add one")

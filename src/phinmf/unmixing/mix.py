@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from dataclasses import dataclass, field, replace
+from itertools import chain, cycle
 
 import numpy as np
 
@@ -77,10 +78,12 @@ class Mix:
         return any(group.components for group in self.groups)
 
     def coloured(self) -> list[Group]:
-        """Return the groups, each with a colour: its own, or that of its place in the list."""
+        """Return the groups, each with a colour: its own, or the first that no other has."""
+        used = {group.colour for group in self.groups}
+        free = chain((c for c in range(COLOURS) if c not in used), cycle(range(COLOURS)))
         return [
-            replace(group, colour=i % COLOURS) if group.colour is None else group
-            for i, group in enumerate(self.groups)
+            replace(group, colour=next(free)) if group.colour is None else group
+            for group in self.groups
         ]
 
 

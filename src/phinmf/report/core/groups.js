@@ -29,10 +29,8 @@ export function moved(groups, numbers, name) {
 /** Put components into a new group, with a name and a colour that no other group has. */
 export function grouped(groups, numbers) {
   const left = moved(groups, numbers, null);
-  const colours = Array.from({ length: COLOURS }, (_, i) => i);
-  const free = colours.find((colour) => left.every((group) => group.colour !== colour));
-  const colour = free ?? left.length % COLOURS;
-  const group = { name: freeName(left, "Group", 1), colour, components: sorted(numbers) };
+  const name = freeName(left, "Group", 1);
+  const group = { name, colour: freeColour(left), components: sorted(numbers) };
   return { groups: [...left, group], name: group.name };
 }
 
@@ -42,16 +40,41 @@ export const groupsOf = (sets) => sets.map((components, i) => (
 
 export const ungrouped = (groups, name) => groups.filter((group) => group.name !== name);
 
+export const NO_GROUP = "rest"; // what is in no group
+
+/** Names that marks are about and no group has: groups that are made when marks are learned. */
+export function newNames(groups, marks) {
+  const about = new Set(marks.map(({ group }) => group));
+  return [...about].filter((name) => name !== NO_GROUP && !named(groups, name)?.components.length);
+}
+
+/** Groups that are there, those that marks make, and the rest, with colours. */
+export function allGroups(groups, names) {
+  const all = names.filter((name) => !named(groups, name)).reduce((done, name) => (
+    [...done, { name, colour: freeColour(done), components: [] }]), groups);
+  return [...all, { name: NO_GROUP, colour: null, components: [] }];
+}
+
+const freeColour = (groups) => {
+  const colours = Array.from({ length: COLOURS }, (_, i) => i);
+  return colours.find((colour) => groups.every((group) => group.colour !== colour))
+    ?? groups.length % COLOURS;
+};
+
 /** Give a group the name that comes nearest to what was typed: a file can be called like this. */
 export function renamed(groups, name, typed) {
-  const words = typed.toWellFormed().replace(NOT_IN_NAMES, " ").replace(/^[.\s]+/, "");
-  const cut = [...words].slice(0, LONGEST).join("").replace(/[.\s]+$/, "");
   const others = groups.filter((group) => group.name !== name);
-  let to = cut || name;
-  if (RESERVED.test(to)) to = `Group ${to}`;
+  let to = usable(typed) || name;
   if (taken(others, to)) to = freeName(others, to, 2);
   const change = (group) => (group.name === name ? { ...group, name: to } : group);
   return { groups: groups.map(change), name: to };
+}
+
+/** The name that comes nearest to what was typed, or "". */
+export function usable(typed) {
+  const words = typed.toWellFormed().replace(NOT_IN_NAMES, " ").replace(/^[.\s]+/, "");
+  const cut = [...words].slice(0, LONGEST).join("").replace(/[.\s]+$/, "");
+  return RESERVED.test(cut) ? `Group ${cut}` : cut;
 }
 
 function freeName(groups, words, number) {

@@ -42,7 +42,9 @@ export class Mix {
   constructor(version, changed, listening = { original: false }) {
     Object.assign(this, { version, changed, listening });
     // replaced as a whole at each change, so that it can be undone
-    this.value = { groups: version.groups, levels: version.levels };
+    this.value = {
+      groups: version.groups, levels: version.levels, marks: version.marks?.marks ?? [],
+    };
     this.past = []; // values that undo brings back
     this.future = []; // and redo
     this.gesture = null; // changes with the same name are one step, until something else happens
@@ -54,6 +56,9 @@ export class Mix {
   get groups() { return this.value.groups; }
 
   get levels() { return this.value.levels; }
+
+  /** Marks of times and frequencies, each about a group. */
+  get marks() { return this.value.marks; }
 
   get original() { return this.listening.original; }
 
@@ -205,8 +210,10 @@ export class Mix {
 
   /** Put all components into new groups. */
   groupAll(sets) {
+    const groups = groupsOf(sets);
     this.selected.clear();
-    this.change({ groups: groupsOf(sets) });
+    this.folded = new Set(groups.map(({ name }) => name));
+    this.change({ groups });
   }
 
   /** Move components to a group, or out of all groups (null). */
@@ -222,7 +229,8 @@ export class Mix {
     const { groups, name: to } = renamed(this.groups, name, typed);
     if (to === name || !named(this.groups, name)) return name; // it was renamed already
     if (this.folded.delete(name)) this.folded.add(to);
-    this.change({ groups });
+    const marks = this.marks.map((mark) => (mark.group === name ? { ...mark, group: to } : mark));
+    this.change({ groups, marks });
     return to;
   }
 

@@ -159,6 +159,9 @@ class Player {
 
   get waiting() { return this.playing && this.run.waiting; }
 
+  /** Left and right factors of each source: those of the mix, unless the sounds have their own. */
+  get gains() { return this.sounds.gains ?? current().gains; }
+
   get position() {
     const { run, version } = this;
     return run ? inside(version, run.position + shift(run.sounds.version, version)) : this.rested;
@@ -204,7 +207,7 @@ class Player {
 
   jump(position) {
     this.run?.stop();
-    this.run = new Run(this.context, this.sounds, current().gains, position);
+    this.run = new Run(this.context, this.sounds, this.gains, position);
     this.run.extend(this.loop);
   }
 
@@ -264,7 +267,7 @@ class Player {
 
   /** Let what is heard follow the mix. */
   updateGains() {
-    if (this.run?.sounds === this.sounds) this.run.setGains(current().gains);
+    if (this.run?.sounds === this.sounds) this.run.setGains(this.gains);
   }
 }
 

@@ -92,7 +92,8 @@ class Rows {
       return [this.groups.get(name), ...rows];
     });
     const others = this.components.filter((_, i) => !groupOf(groups, i + 1));
-    if (!groups.length) return [this.original, ...others, this.target];
+    this.target.classList.toggle("first", !groups.length);
+    if (!groups.length) return [this.original, this.target, ...others];
     return [this.original, ...inGroups, this.target, this.rest, ...others];
   }
 

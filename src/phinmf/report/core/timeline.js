@@ -66,6 +66,7 @@ class Timeline {
   constructor() {
     const element = find(".tracks"); // has the ruler, the scroll bar and the lanes in it
     Object.assign(this, { view: null, version: null, followAfter: 0 });
+    this.drawn = () => {}; // called with the view when everything was drawn again
     this.ruler = find(".ruler", element);
     this.bar = find(".scrollbar", element);
     this.heads = findAll(".head", element); // on the ruler and over the lanes
@@ -115,6 +116,7 @@ class Timeline {
     bar.style.setProperty("--thumb", `${(this.width * view.span) / view.length}px`);
     this.showPosition();
     rows.draw(view);
+    this.drawn(view);
   }
 
   /** Move the playhead and the loop; follow the playhead while it plays. */

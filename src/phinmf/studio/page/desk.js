@@ -1,6 +1,7 @@
 import { showMix, showTransport } from "./controls.js";
 import { arrange, button, elementsOf, find, findAll, make, reveal, setText } from "./dom.js";
 import { player } from "./player.js";
+import { pointing } from "./pointing.js";
 import { dismiss, notice } from "./popups.js";
 import { rows } from "./rows.js";
 import { overview, removeVersion, unmixAgain, writeExport } from "./server.js";
@@ -43,6 +44,7 @@ export function updateDesk() {
   find(".tools [data-action=group]").disabled = !chosen;
   find("[data-action=alike]").disabled = !mix.version.alike.length;
   showMix(desk, mix);
+  pointing.update();
 }
 
 async function open(mix) {
@@ -55,6 +57,7 @@ async function open(mix) {
   setText(find(".sum"), `${sentence(version.adds_up)} The files are in ${shown}.`);
   player.open(new Stretches(version, () => player.advance()));
   rows.open(mix);
+  pointing.open(mix);
   timeline.open(version);
   try {
     const peaks = await overview(version.id);
@@ -145,8 +148,8 @@ function updateExports() {
   }
 }
 
-/** Let the server write files, and download them. */
-async function take(element) {
+/** Let the server write files, and download them; with a name, all but this group. */
+export async function take(element, kind = element.dataset.export, without = []) {
   const mix = current();
   writing = element;
   updateExports();
@@ -154,8 +157,7 @@ async function take(element) {
   try {
     await mix.save(); // the groups that are written are those that are shown
     const levels = mix.levels.map((level, i) => ({ ...level, muted: !mix.sounds(i + 1) }));
-    const kind = element.dataset.export;
-    const { address, name, message } = await writeExport(mix.version.id, kind, levels);
+    const { address, name, message } = await writeExport(mix.version.id, kind, levels, without);
     make("a", { href: address, download: name }).click();
     notice(`${name}: ${sentence(message)}`, { name: "export", kind: "info" });
   } catch (error) {

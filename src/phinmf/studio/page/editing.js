@@ -1,7 +1,9 @@
 import { components, DESK_KEYS, deskCommands, numbersOf, ofGroup } from "./commands.js";
 import { enableCommands, listKeys } from "./controls.js";
+import { take } from "./desk.js";
 import { find, findAll, make } from "./dom.js";
 import { groupOf, hue } from "./groups.js";
+import { pointing } from "./pointing.js";
 import { openMenu } from "./popups.js";
 import { rows } from "./rows.js";
 import { current, recordingOf, show, store } from "./store.js";
@@ -118,6 +120,8 @@ const KEYS = [
   ["V", "move to another group", { v: "move" }],
   ["K", "group all that are alike", { k: "alike" }],
   ["T", "the next version, at the same moment", { t: "next-version" }],
+  ["H B", "hear what marks change; as it was before", { h: "hear", b: "before" }],
+  ["Delete", "remove the mark", { Delete: "remove-mark", Backspace: "remove-mark" }],
   ["?", "this list", { "?": "keys" }],
 ];
 
@@ -145,6 +149,8 @@ const commands = {
   alike: (row, button) => alikeMenu(button ?? find("[data-action=alike]")),
   name: ofGroup((mix, name) => rows.editName(name)),
   ungroup: ofGroup((mix, name) => mix.ungroup(name)),
+  "all-but": ofGroup((mix, name, button) => take(button, "groups", [name])),
+  ...pointing.commands,
 };
 
 enableCommands(commands, KEYS, (element) => current() && rows.rowOf(element));

@@ -3,6 +3,7 @@ import { updateDesk } from "./desk.js";
 import { find, setText } from "./dom.js";
 import { isSending, updateLibrary } from "./library.js";
 import { player, Run } from "./player.js";
+import { pointing } from "./pointing.js";
 import { rows } from "./rows.js";
 import { follow } from "./server.js";
 import { changed, current, hear, onChange, show, store, unsaved } from "./store.js";
@@ -49,7 +50,7 @@ follow((state) => {
 
 /** The page, for tests. */
 window.phinmfStudio = Object.freeze({
-  store, player, Run, rows, timeline, show,
+  store, player, Run, rows, timeline, pointing, show,
   get mix() { return current(); },
   get position() { return player.position; },
   get playing() { return player.playing; },

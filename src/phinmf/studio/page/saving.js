@@ -1,3 +1,4 @@
+import { newNames } from "./groups.js";
 import { Mix } from "./mix.js";
 import { notice } from "./popups.js";
 import { saveMix } from "./server.js";
@@ -17,6 +18,7 @@ const OVERRULED =
 export class VersionMix extends Mix {
   constructor(version, ...more) {
     super(version, ...more);
+    this.folded = new Set(version.groups.map(({ name }) => name)); // groups first
     this.revision = version.revision; // of what is saved
     this.dirty = false; // whether something changed since it was last sent
     this.sending = false;
@@ -47,7 +49,9 @@ export class VersionMix extends Mix {
     if (!this.dirty || this.sending) return;
     Object.assign(this, { dirty: false, sending: true });
     try {
+      const { groups, marks } = this;
       const mix = { revision: this.revision, ...this.value };
+      mix.marks = { ...this.version.marks, marks, new: newNames(groups, marks) };
       const { revision } = await saveMix(this.version.id, mix);
       Object.assign(this, { revision, reason: "" });
     } catch (error) {
@@ -72,8 +76,8 @@ export class VersionMix extends Mix {
     if (!this.dirty && !this.sending && version.revision > this.revision) this.adopt(version);
   }
 
-  adopt({ revision, groups, levels }) {
+  adopt({ revision, groups, levels, marks: { marks } }) {
     this.revision = revision;
-    this.record({ groups, levels });
+    this.record({ groups, levels, marks });
   }
 }

@@ -32,8 +32,10 @@ export const saveMix = (version, mix) =>
   send("PUT", `versions/${version}/mix`, JSON.stringify(mix));
 export const unmixAgain = (recording, options) =>
   send("POST", `recordings/${recording}/versions`, JSON.stringify(options));
-export const writeExport = (version, kind, levels) =>
-  send("POST", `versions/${version}/exports`, JSON.stringify({ kind, levels }));
+export const writeExport = (version, kind, levels, without) =>
+  send("POST", `versions/${version}/exports`, JSON.stringify({ kind, levels, without }));
+export const learnMarks = (version) => send("POST", `versions/${version}/draft`);
+export const keepDraft = (version) => send("POST", `versions/${version}/draft/versions`);
 export const dismissJob = (job) => request(`jobs/${job}`, { method: "DELETE" });
 export const removeVersion = (version) => request(`versions/${version}`, { method: "DELETE" });
 
@@ -41,10 +43,17 @@ export const removeVersion = (version) => request(`versions/${version}`, { metho
 export const upload = (file, signal) =>
   send("POST", `recordings?name=${encodeURIComponent(file.name)}`, file, { signal });
 
-/** Samples: sources × channels × count. */
-export async function sound(version, start, count, signal) {
-  const response = await request(`versions/${version}/sound/${start}/${count}`, { signal });
+/** Samples: sources × channels × count; `what` is "sound", or "draft/sound". */
+export async function sound(version, start, count, signal, what = "sound") {
+  const response = await request(`versions/${version}/${what}/${start}/${count}`, { signal });
   return new Float32Array(await response.arrayBuffer());
+}
+
+/** Levels: moments × bands of frequencies, of the recording or of the sum of some components. */
+export async function spectrogram(version, start, count, components) {
+  const stretch = `versions/${version}/spectrogram/${start}/${count}`;
+  const response = await request(`${stretch}?components=${components}`);
+  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** Peaks of all sources: sources × stretches of `step` samples. */

@@ -12,12 +12,14 @@ export class Stretches {
   /**
    * @param version of the server's state
    * @param changed function to call when a stretch has come, or has failed to come
+   * @param what of the version is fetched
+   * @param sources how many, beside the recording
    */
-  constructor(version, changed) {
-    Object.assign(this, { version, changed });
+  constructor(version, changed, what = "sound", sources = version.components.length) {
+    Object.assign(this, { version, changed, what });
     // all stretches of a version but the last are as long
     this.length = Math.max(128, Math.round(SECONDS * version.sample_rate));
-    this.bytes = 4 * this.length * version.channels * (version.components.length + 1);
+    this.bytes = 4 * this.length * version.channels * (sources + 1);
     this.pieces = new Map(); // those that came, by start, the one needed last at the end
     this.loading = new Map(); // starts and how to abort them
     this.upcoming = [];
@@ -65,7 +67,7 @@ export class Stretches {
     this.loading.set(start, abort);
     try {
       const count = Math.min(this.length, this.version.length - start);
-      const samples = await sound(this.version.id, start, count, abort.signal);
+      const samples = await sound(this.version.id, start, count, abort.signal, this.what);
       if (this.closed) return;
       this.pieces.set(start, { start, count, channels: this.channels(samples, count) });
       this.problem = "";
