@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from clusters import needs_dask
@@ -45,9 +46,10 @@ def test_code_of_pages(page, tmp_path, monkeypatch):
         pytest.importorskip("torch")
     write(tmp_path / "recording.wav", 0.1 * np.random.default_rng(0).standard_normal(8000))
     monkeypatch.chdir(tmp_path)
-    with ExitStack() as registries:  # what a page adds to them is removed again
+    with ExitStack() as cleanup:  # figures, and what a page adds to the registries
+        cleanup.callback(plt.close, "all")
         for registry in (DIVERGENCES, ENGINES, INITS, SOLVERS):
-            registries.enter_context(patch.dict(registry))
+            cleanup.enter_context(patch.dict(registry))
         names: dict = {}
         for block in PYTHON[page]:
             exec(compile(block, page, "exec"), names)

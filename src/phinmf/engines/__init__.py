@@ -1,6 +1,6 @@
 """Ways of holding frames. To add one, subclass `Engine` and name it in `ENGINES`.
 
-The default is the first that takes the kind of array and supports the divergence and the penalty.
+The default is the first that takes the kind of array and serves the divergence and the solver.
 """
 
 from __future__ import annotations
