@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import sound_files
 from studios import QUICK, idle, running
@@ -10,7 +12,7 @@ def quickly(tmp_path_factory):
     """Learn little, so that small sounds are unmixed in a moment; log faults elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        patch.setattr(session, "UnmixOptions", lambda **how: QUICK)
+        patch.setattr(session, "UnmixOptions", lambda **how: replace(QUICK, **how))
         patch.setattr(jobs, "warm_up", lambda: None)
         yield
 

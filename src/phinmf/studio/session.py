@@ -179,7 +179,7 @@ class Session:
         """Make a version of what was learned from marks; return the id of the job."""
         version, recording = self.library.version(id), self.library.recording_of(id)
         original, draft = self._original(version), self.pointing.draft(version)
-        options = UnmixOptions(draft.model.K)
+        options = UnmixOptions(n_components=draft.model.K)
         return self._add_job(recording, original, options, "version", draft=draft)
 
     def close(self) -> None:
