@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from phinmf._types import Array
+from phinmf.arrays.threads import single_threaded_blas
 
 COLUMNS = 2000  #: most moments
 ROWS = 256  #: bands
@@ -48,7 +49,8 @@ def spectrogram(blocks: Iterable[Array], length: int, sample_rate: int) -> NDArr
         if ready > done:
             frames = sliding_window_view(y, M, axis=0)[starts[done:ready] - first]
             X = np.fft.rfft(frames * w)
-            powers[done:ready] = np.square(np.abs(X)).sum(axis=1).astype(np.float32) @ bands
+            with single_threaded_blas:  # the products are small
+                powers[done:ready] = np.square(np.abs(X)).sum(axis=1).astype(np.float32) @ bands
             done = ready
         used = min(len(y), int(starts[done]) - first) if done < len(starts) else len(y)
         first, y = first + used, y[used:]

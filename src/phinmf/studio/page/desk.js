@@ -42,7 +42,7 @@ export function updateDesk() {
   const chosen = mix.selected.size;
   setText(find(".chosen"), chosen ? `${chosen} selected` : "");
   find(".tools [data-action=group]").disabled = !chosen;
-  find("[data-action=alike]").disabled = !mix.version.alike.length;
+  for (const offer of findAll("[data-action=alike]")) offer.disabled = !mix.version.alike.length;
   showMix(desk, mix);
   pointing.update();
 }

@@ -34,7 +34,7 @@ class Drawing {
     for (const type of ["pointerup", "pointercancel"]) {
       surface.addEventListener(type, (event) => this.end(event));
     }
-    surface.addEventListener("focusin", ({ target }) => {
+    surface.parentElement.addEventListener("focusin", ({ target }) => { // which makes an SVG focusable
       this.select(this.markOf(target));
     });
   }

@@ -146,7 +146,7 @@ const commands = {
     const handle = find(`[data-component="${component ?? numbers[0]}"] .handle`);
     moveMenu(button ?? handle ?? find(".tools [data-action=group]"), numbers);
   },
-  alike: (row, button) => alikeMenu(button ?? find("[data-action=alike]")),
+  alike: (row, button) => current().version.alike.length && alikeMenu(button ?? find("[data-action=alike]")),
   name: ofGroup((mix, name) => rows.editName(name)),
   ungroup: ofGroup((mix, name) => mix.ungroup(name)),
   "all-but": ofGroup((mix, name, button) => take(button, "groups", [name])),

@@ -40,8 +40,7 @@ class Pointing {
   /** Show the spectrogram of the recording, or of a group. */
   look(name = this.of.value) {
     const group = named(this.mix.groups, name);
-    this.spectrogram.open(this.mix.version, group?.components ?? []);
-    this.of.style.setProperty("--hue", hue(group?.colour ?? 0));
+    this.spectrogram.open(this.mix, group?.components ?? []);
     this.element.classList.toggle("tinted", Boolean(group));
     find("canvas", this.element).style.setProperty("--hue", hue(group?.colour ?? 0));
   }

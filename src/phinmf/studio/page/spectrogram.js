@@ -16,7 +16,7 @@ export class Spectrogram {
   constructor(element) {
     this.canvas = find("canvas", element);
     this.labels = find(".frequencies", element);
-    this.version = null;
+    this.mix = null; // of the version that is shown
     this.components = []; // whose sum is shown; none: the recording
     this.whole = null; // pictures {start, count, columns, bitmap}
     this.finer = null;
@@ -24,19 +24,21 @@ export class Spectrogram {
     this.timer = 0;
   }
 
+  get version() { return this.mix?.version; }
+
   /** Show a version, or the sum of other components of it. */
-  async open(version, components) {
-    Object.assign(this, { version, components, whole: null, finer: null, top: 255 });
+  async open(mix, components) {
+    Object.assign(this, { mix, components, whole: null, finer: null, top: 255 });
     clearTimeout(this.timer);
-    await this.fetch(0, version.length, (picture) => { this.whole = picture; });
+    await this.fetch(0, this.version.length, (picture) => { this.whole = picture; });
   }
 
   /** Fetch the picture of a stretch, unless something else is shown meanwhile. */
   async fetch(start, count, use) {
-    const { version, components } = this;
+    const { mix, components } = this;
     try {
-      const levels = await spectrogram(version.id, start, count, components);
-      if (this.version !== version || this.components !== components) return;
+      const levels = await spectrogram(mix.version.id, start, count, components);
+      if (this.mix !== mix || this.components !== components) return;
       if (!this.whole) this.top = levels.reduce((most, level) => Math.max(most, level), 1);
       use({ start, count, columns: levels.length / BANDS, bitmap: this.bitmap(levels) });
       this.draw(this.view);
