@@ -29,7 +29,6 @@ class Levels(NamedTuple):
 
     largest: Array  #: (N,): largest absolute value; 0 of a silent frame
     energies: Array  #: (N,): sum of squares; infinite if it leaves the range of double precision
-    bad: int  #: number of values that are NaN or infinite
 
 
 def each(
@@ -75,13 +74,20 @@ def energies(Y: Array) -> Array:
 
 
 def levels(Y: AnyArray) -> Levels:
-    """Return the levels of all frames; those of a tensor, which must be finite, on its device."""
+    """Return the levels of all frames, or raise for values that are not finite.
+
+    Those of a tensor, which must be finite, stay on its device.
+    """
     if arrays.is_tensor(Y):
         xp = arrays.namespace(Y)
         loudest = arrays.cast(xp.max(xp.abs(Y), axis=(0, 1)), np.float64)
-        return Levels(loudest, xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64), 0)
+        return Levels(loudest, xp.sum(Y * Y, axis=(0, 1), dtype=xp.float64))
     largest, energy, bad = zip(*each(of_stretch, Y), strict=True)
-    result = Levels(np.concatenate(largest), np.concatenate(energy), sum(bad))
+    if sum(bad):
+        raise InvalidValue(
+            f"the frames have {sum(bad)} NaN or infinite values: remove or replace them"
+        )
+    result = Levels(np.concatenate(largest), np.concatenate(energy))
     if len(result.largest) != Y.shape[2]:
         raise InvalidValue(
             f"the dask array of frames says that it has {Y.shape[2]}, but its chunks hold"

@@ -118,9 +118,7 @@ def weights_of(sample_weight: ArrayLike | None, N: int, may_be_zero: bool = Fals
 
 
 def check_levels(level: Levels, floor: float, dtype: Precision) -> None:
-    """Raise for values that are not finite, frames without any sound, or a floor below rounding."""
-    if level.bad:
-        raise InvalidValue(f"Y has {level.bad} NaN or infinite values: remove or replace them")
+    """Raise for frames without any sound, or a floor below rounding."""
     silent = int((level.largest == 0).sum())
     if silent == len(level.largest):
         raise InvalidValue(

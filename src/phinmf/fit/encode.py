@@ -57,10 +57,7 @@ def encode(
     smallest = float(np.finfo(dtype).tiny) ** 0.5  # else a silent frame and its model are 0/0
     floor = max(options.floor, smallest)
     Phi, W = arrays.like(learned.Phi, Y, dtype), arrays.like(learned.W, Y)
-    level = levels(Y)
-    if level.bad:
-        raise InvalidValue(f"the frames have {level.bad} NaN or infinite values: remove them")
-    unit = to_unit_power(Y, scale, level)
+    unit = to_unit_power(Y, scale, levels(Y))
     columns, s = normalise(arrays.cast(W, np.float64))
     with engine_of(options, unit, weights, links) as frames:
         frames.rotate(Phi)

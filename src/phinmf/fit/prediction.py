@@ -32,7 +32,6 @@ from phinmf.arrays.cluster import in_memory
 from phinmf.arrays.lazy import is_lazy
 from phinmf.arrays.levels import levels
 from phinmf.arrays.threads import single_threaded_blas
-from phinmf.errors import InvalidValue
 from phinmf.fit.encode import Learned, encode, to_unit_power
 
 PARTS = 4  #: of the coefficients; each is predicted from the others
@@ -60,8 +59,6 @@ def predict(
     """
     C, M, N = Y.shape
     level = levels(Y)
-    if level.bad:
-        raise InvalidValue(f"the frames have {level.bad} NaN or infinite values: remove them")
     weights = np.ones(N) if weights is None else weights / weights.max()
     weights = np.where(arrays.to_numpy(level.largest) == 0, 0.0, weights)
     if not weights.any():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ def covariance(Y: AnyArray, weights: Array | None) -> Array:
         roots = None if weights is None else np.sqrt(weights[blocks[i]] / unit)
         if not is_lazy(Y):
             return Node(1, [products(block, roots)])
-        task = lazy.dask().delayed(products_of_pieces)(cluster.chunks(block), roots)
-        return Node(1, [task])
+        task = partial(products, roots=roots)
+        return Node(1, [lazy.dask().delayed(of_pieces)(task, cluster.chunks(block))])
 
     n_threads = 1 if is_lazy(Y) else threads_for(Y)
     sums: list[Any] = total(len(blocks), parallel_map(node, range(len(blocks)), n_threads))
@@ -83,11 +84,6 @@ def products(Y: AnyArray, roots: Array | None) -> Array:
         A += channel @ channel.mT
     A /= len(Y)
     return A
-
-
-def products_of_pieces(pieces: list[Array], roots: Array | None) -> Array:
-    """The same of a block in pieces (C, M, …); a task."""
-    return of_pieces(lambda Y: products(Y, roots), pieces)
 
 
 def of_few_frames(Y: AnyArray, weights: Array | None) -> tuple[Array, Array]:
