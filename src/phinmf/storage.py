@@ -79,7 +79,7 @@ def new_file(temporary: Path, path: Path) -> BinaryIO:
 def check_place(path: str | os.PathLike[str], kind: str) -> None:
     """Raise unless a file of this kind can be written to a path, and may be."""
     path = named(path)
-    if not path.name or "\0" in str(path):
+    if not path.name:
         raise InvalidValue(f"{str(path)!r} is not a file: name one to write to")
     if path.is_symlink() and not path.exists():
         raise InvalidValue(f"{path} is a link to a file that does not exist: name the file itself")
@@ -109,6 +109,8 @@ def named(path: Any, what: str = "file") -> Path:
     """Return a path, or raise if the value is none."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidType(f"the path is {path!r}, but the name of a {what} is needed")
+    if "\0" in str(path):  # of which the system says nothing that a user understands
+        raise InvalidValue(f"the path is {str(path)!r}, but no {what} has a null character in it")
     return Path(path)
 
 

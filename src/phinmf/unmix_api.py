@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from phinmf import arrays, checks, storage
 from phinmf._types import Array, Components, Device, RandomState
 from phinmf.audio import ArraySource, Source
 from phinmf.audio.frames import whole_signal
+from phinmf.errors import InvalidType
 from phinmf.inits import InitName
 from phinmf.result import Callback, History
 from phinmf.solvers import Solver, SolverName
@@ -268,13 +270,16 @@ class Unmixing:
         """
         from phinmf.unmixing.refine import refine
 
+        if n_threads is not None:
+            checks.count("n_threads", n_threads, 1)
         source = ArraySource(columns(self.mixture), self.sample_rate)
         if isinstance(marks, str | os.PathLike):
-            chosen = read_marks(marks)
+            chosen = read_marks(storage.named(marks))
         else:
-            listed = [mark_from(mark, number) for number, mark in enumerate(marks, 1)]
-            chosen = Marks(self.sample_rate, source.length, listed, [*new])
-        named = None if groups is None else [Group(name, [*k]) for name, k in groups.items()]
+            items = listed("marks", marks, "a file or a list of dicts")
+            boxes = [mark_from(mark, number) for number, mark in enumerate(items, 1)]
+            chosen = Marks(self.sample_rate, source.length, boxes, texts("new", new))
+        named = None if groups is None else groups_from(groups)
         model = refine(source, self.model, chosen, named, n_threads=n_threads)
         return separated(self.mixture, source, model, chosen, n_threads)
 
@@ -323,6 +328,35 @@ class Unmixing:
         K, n = self.components.shape[:2]
         how = "bit for bit" if self.exact else f"to {self.null_db:.0f} dB"
         return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
+
+
+def groups_from(groups: Mapping[str, Sequence[int]]) -> list[Group]:
+    """Return the groups that a caller passes as names and numbers of components."""
+    if not isinstance(groups, Mapping):
+        raise InvalidType(
+            f"groups is {storage.shown(groups)}, but a dict of names and lists of numbers is"
+            ' needed, such as {"drums": [1, 4]}'
+        )
+    texts("groups", groups.keys())
+    return [
+        Group(name, [checks.count(f"a component of {name}", k) for k in listed(name, numbers)])
+        for name, numbers in groups.items()
+    ]
+
+
+def texts(name: str, values: Iterable[str]) -> list[str]:
+    """Return a list of texts, or raise; a single text would be a list of its letters."""
+    items = listed(name, values, "a list of names")
+    if not all(isinstance(item, str) for item in items):
+        raise InvalidType(f"{name} has names {storage.shown(items)}, but each must be a text")
+    return items
+
+
+def listed(name: str, values: Iterable[Any], needed: str = "a list of numbers") -> list[Any]:
+    """Return a list of what a caller passes, or raise."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InvalidType(f"{name} is {storage.shown(values)}, but {needed} is needed")
+    return [*values]
 
 
 def saved_model(

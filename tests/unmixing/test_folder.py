@@ -1,5 +1,6 @@
 """The folder of an unmixing: what is written, that it is whole, and what is read of it."""
 
+import errno
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,7 +15,7 @@ from phinmf import unmix_file
 from phinmf.audio import files
 from phinmf.cli import main
 from phinmf.report.folder import report_of_folder, write_report
-from phinmf.unmixing import listing, overview
+from phinmf.unmixing import listing, overview, placing
 from phinmf.unmixing.null_test import adds_up
 from phinmf.unmixing.options import Output, Request, UnmixOptions
 from phinmf.unmixing.overview import FINEST, MOST
@@ -224,3 +225,16 @@ def test_the_page_gets_what_is_on_the_disk(tmp_path, monkeypatch, format, subtyp
     for component in page.components:
         whole = soundfile.read(tmp_path / "out" / component.file, always_2d=True)[0]
         assert np.array_equal(component.samples, whole[48_000:52_000])
+
+
+def test_a_full_disk_names_the_folder_that_was_asked_for(tmp_path):
+    """Not the temporary one in which a page or groups were being made."""
+    folder, full = tmp_path / "song", OSError(errno.ENOSPC, "No space left on device")
+    with (
+        pytest.raises(OSError, match="No space left") as caught,
+        placing.workshop(folder) as bench,
+        placing.workshop(bench / placing.NEW / "song"),
+    ):
+        raise full
+    assert str(caught.value).startswith(f"{folder} cannot be written")
+    assert [*tmp_path.iterdir()] == []

@@ -385,3 +385,22 @@ def test_marks_on_the_command_line(tmp_path, unmixing):
     sounds = [soundfile.read(second / f"{name}.wav", dtype="int16")[0].astype(int)
               for name in ("low", "high", "other", "rest")]  # fmt: skip
     assert np.array_equal(sum(sounds), soundfile.read(song, dtype="int16")[0])
+
+
+def test_a_new_group_needs_a_mark_where_something_sounds(unmixing):
+    silent = np.concatenate([MIXTURE, np.zeros(RATE)])
+    overruled = [{"group": "new", "end": 0.5}, {"group": "low", "end": 0.5}]
+    after_the_end = [{"group": "new", "start": SECONDS + 0.3, "end": SECONDS + 0.8}]
+    u = phinmf.unmix(silent, RATE, model=unmixing.model)
+    for marks in (overruled, after_the_end):
+        with pytest.raises(ValueError, match="nothing sounds where the new group 'new'"):
+            u.refine(marks, GROUPS, new=["new"])
+
+
+def test_a_short_mark_of_a_new_group_is_learned_from_among_many_others(unmixing, monkeypatch):
+    monkeypatch.setattr(refining, "STRETCH", 4)
+    monkeypatch.setattr(refining, "MOST_FRAMES", 16)
+    marks = [{"group": "low"}, {"group": "new", "start": 1.6, "end": 1.65}]
+    u = unmixing.refine(marks, GROUPS, new=["new"])
+    assert np.isfinite(u.components).all()
+    assert u.W[:, u.model.groups[-1].components[0] - 1].any()

@@ -117,3 +117,44 @@ def test_models_that_do_not_fit(unmixing, tmp_path):
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(ValueError, match="damaged or not a file of phinmf"):
         phinmf.unmix(tones(2000), RATE, model=path)
+
+
+#: What `Unmixing.refine` cannot use, and what the error names.
+NO_MARKS = [
+    ({"marks": 5}, "marks is 5"), ({"marks": None}, "marks is None"),
+    ({"marks": "a\0b"}, "null character"), ({"groups": [[1], [2]]}, "groups is"),
+    ({"groups": {"a": 1}}, "a is 1"), ({"groups": {"a": "12"}}, "a is '12'"),
+    ({"groups": {"a": ["1"]}}, "component of a is '1'"), ({"groups": {"a": [True]}}, "is True"),
+    ({"groups": {1: [1]}}, "each must be a text"), ({"new": "voice"}, "new is 'voice'"),
+    ({"new": 5}, "new is 5"), ({"new": [5]}, "each must be a text"),
+    ({"n_threads": 0}, "n_threads is 0"), ({"n_threads": "2"}, "n_threads is '2'"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def two_tones():
+    return phinmf.unmix(tones(3000)[:, 0], RATE, 2, **QUICK)
+
+
+@pytest.mark.parametrize(("values", "said"), NO_MARKS, ids=[str(values) for values, _ in NO_MARKS])
+def test_what_is_no_mark_or_group_is_refused(two_tones, values, said):
+    usual = {"marks": [{"group": "a", "end": 0.1}], "groups": {"a": [1]}}
+    with pytest.raises(phinmf.errors.UserError, match=said):
+        two_tones.refine(**usual | values)
+
+
+def test_groups_of_numpy_are_groups(two_tones, tmp_path):
+    u = two_tones.refine([{"group": "a", "end": 0.1}], {"a": np.array([1])})
+    v = two_tones.refine([{"group": "a", "end": 0.1}], {"a": [1]})
+    assert np.array_equal(u.components, v.components)
+    assert UnmixModel.load(saved(u.model, tmp_path)).groups == v.model.groups
+
+
+def saved(model, folder):
+    model.save(folder / "model.npz")
+    return folder / "model.npz"
+
+
+def test_a_model_must_be_one(two_tones):
+    with pytest.raises(TypeError, match="model is Unmixing"):
+        phinmf.unmix(two_tones.mixture, RATE, model=two_tones)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from phinmf import storage
 from phinmf._types import Array
 from phinmf.audio import BLOCK, Sound
 from phinmf.errors import InvalidValue
@@ -106,7 +107,7 @@ def excerpt(path: str | os.PathLike[str]) -> Excerpt:
 
     Raise InvalidValue if its end cannot be read.
     """
-    path = Path(path)
+    path = storage.named(path)
     before = identity(path)
     sound = probe(path)
     if is_cut_wave(path):
@@ -118,7 +119,7 @@ def excerpt(path: str | os.PathLike[str]) -> Excerpt:
 
 def probe(path: str | os.PathLike[str]) -> Sound:
     """Read the header of a file; raise in one sentence if the file cannot be used."""
-    path = Path(path)
+    path = storage.named(path)
     with opened(path) as file:
         tags = {name: text for name, text in file.copy_metadata().items() if text}
         sound = Sound(

@@ -165,7 +165,7 @@ def model_of(
     n_components: Components | None = None,
 ) -> UnmixModel:
     """Return a model, the one in a file, or that of a folder with the groups that it has now."""
-    if isinstance(source, UnmixModel) or not os.path.isdir(source):
+    if not isinstance(source, (str, os.PathLike)) or not os.path.isdir(source):
         return model_for(source, sample_rate, n_components)
     folder = Path(source)
     groups = listing.read(folder).mix.groups

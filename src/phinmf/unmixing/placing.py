@@ -229,4 +229,7 @@ def unwritable(folder: Path, error: OSError) -> OSError:
         advice = "free space on the disk, or choose another folder"
     else:
         advice = "choose another folder"
-    return OSError(f"{folder} cannot be written ({error.strerror}): {advice}")
+    why = error.strerror or os.strerror(error.errno or 0)
+    named = OSError(f"{folder} cannot be written ({why}): {advice}")
+    named.errno = error.errno  # in a workshop inside another one, the outer folder is named instead
+    return named

@@ -18,7 +18,7 @@ Frames are in blocks, whose sums are added in their order: the bits do not depen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ from phinmf.linalg.manifold import is_dft
 from phinmf.result.masks import component_rows
 from phinmf.unmixing.learn import STRETCH
 from phinmf.unmixing.marks import Gains, Marks, grouped_with_new, runs
-from phinmf.unmixing.mix import Group, Grouping
+from phinmf.unmixing.mix import Group, Grouping, folded
 from phinmf.unmixing.model import UnmixModel
 from phinmf.unmixing.progress import LEARNING, Progress, no_progress
 
@@ -214,7 +214,7 @@ def refine(
     frames = MarkedFrames(source, replace(model, W=W, groups=tuple(grouping)), marks)
     progress(LEARNING, 0.0)
     with Workers(n_threads) as workers:
-        stretches = chosen(frames, frame_count(source.length, model.M))
+        stretches = chosen(frames, frame_count(source.length, model.M), new)
 
         def read(first: int) -> Block:
             n = min(STRETCH, frame_count(source.length, model.M) - first)
@@ -243,18 +243,26 @@ def refine(
     return replace(frames.model, W=frames.W.astype(np.float64) * model.scale**2)
 
 
-def chosen(frames: MarkedFrames, N: int) -> list[int]:
+def chosen(frames: MarkedFrames, N: int, new: Sequence[Group] = ()) -> list[int]:
     """Return first frames of the stretches that are learned from: all, or those with marks first.
 
-    At most half of them are chosen for their marks, the others lie evenly between.
+    At most half of them are chosen for their marks, and half of these for the marks of new groups;
+    the others lie evenly between.
     """
     firsts = np.arange(0, N, STRETCH)
     most = MOST_FRAMES // STRETCH
     if len(firsts) <= most:
         return firsts.tolist()
-    is_marked = np.array([frames.gains.touches(int(first), STRETCH) for first in firsts])
-    marked = evenly(firsts[is_marked], most // 2)
-    others = evenly(np.setdiff1d(firsts, marked), most - len(marked))
+
+    def touched(gains: Gains, n: int) -> Indices:
+        return evenly(firsts[[gains.touches(int(first), STRETCH) for first in firsts]], n)
+
+    marked = touched(frames.gains, most // 4 if new else most // 2)
+    for group in new:
+        own = [m for m in frames.gains.marks if folded(m.group) == folded(group.name)]
+        n = max(3, most // 4 // len(new))  # a short mark may merely touch two of them
+        marked = np.union1d(marked, touched(replace(frames.gains, marks=own), n))
+    others = evenly(np.setdiff1d(firsts, marked), max(0, most - len(marked)))
     return np.sort(np.concatenate([marked, others])).tolist()
 
 
@@ -266,7 +274,12 @@ def evenly(values: Indices, n: int) -> Indices:
 def first_columns(frames: MarkedFrames, blocks: list[Block], group: Group) -> Array:
     """Return columns (P, NEW) of W that are learned from what is marked as a new group's alone."""
     regions = [frames.gains.region(block.A, group) for block in blocks]
-    some = [i for i, region in enumerate(regions) if region.any()]
+    some = [i for i, region in enumerate(regions) if region.any() and blocks[i].V[region].any()]
+    if not some:
+        raise InvalidValue(
+            f"nothing sounds where the new group {group.name!r} is marked, or other marks overrule"
+            " that: mark it where it sounds"
+        )
     V = np.concatenate([blocks[i].V[:, regions[i].any(axis=0)] for i in some], axis=1)
     A = np.concatenate([regions[i][:, regions[i].any(axis=0)] for i in some], axis=1)
     alone = Block(V, A[None].astype(np.float32), [np.arange(NEW)])
@@ -276,6 +289,7 @@ def first_columns(frames: MarkedFrames, blocks: list[Block], group: Group) -> Ar
     for _ in range(UPDATES):
         H = alone.updated(W, H, frames.mu, frames.eps)
         W = multiply(W, *alone.sums(W, H, frames.mu, frames.eps), 1)
+    W = np.where(W.any(axis=0), W, (A * V).sum(axis=1, keepdims=True))  # what a penalty removed
     return W / W.sum(axis=0)
 
 
