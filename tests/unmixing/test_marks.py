@@ -325,6 +325,15 @@ GOOD = {
         ({"marks": [{"group": "low", "points": [], "seconds": 1, "octaves": 1}]}, "points"),
         ({"marks": [{"group": "low", "points": [[1]], "seconds": 1, "octaves": 1}]}, "points"),
         ({"marks": [{"group": "low", "points": [[1, 2]], "seconds": 0, "octaves": 1}]}, "brush"),
+        (
+            {
+                "marks": [
+                    {"group": "low", "points": [[1, 2], [2, 3]], "seconds": 1e-300, "octaves": 1}
+                ]
+            },
+            "brush",
+        ),
+        ({"new": [f"group {i}" for i in range(33)]}, "33 groups"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path, change, message):

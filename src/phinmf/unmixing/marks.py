@@ -35,6 +35,8 @@ from phinmf.unmixing.model import UnmixModel
 SILENT = 0.05  #: A of a group that is silent
 HEADER = {"program": "phinmf", "kind": "marks", "version": 1}  #: distinguishes the file
 LOWEST = 20.0  #: Hz; a brush is as wide in octaves below as it is here
+SMALLEST = 1e-6  #: seconds and octaves of a brush
+MOST_NEW = 32  #: groups that marks may ask for
 MOST_POINTS = 100_000  #: of all strokes and boxes of a file
 ROUNDING = 1e-3  #: seconds, or Hz, by which a typed number may be beyond the recording
 TINY = 1e-6  #: seconds, or Hz, by which rounding may move the edge of a box
@@ -100,10 +102,10 @@ class Stroke:
             len(point) != 2 or not all(0 <= x < math.inf for x in point) for point in self.points
         ):
             raise InvalidValue("points are needed, each of seconds and Hz, such as [12.5, 440]")
-        if not (0 < self.seconds < math.inf and 0 < self.octaves < math.inf):
+        if not (SMALLEST <= self.seconds < math.inf and SMALLEST <= self.octaves < math.inf):
             raise InvalidValue(
-                f"the brush has {self.seconds:g} seconds and {self.octaves:g} octaves, but more"
-                " than 0 are needed"
+                f"the brush has {self.seconds:g} seconds and {self.octaves:g} octaves, but at least"
+                f" {SMALLEST:g} are needed"
             )
 
     @property
@@ -157,6 +159,8 @@ class Marks:
         """Refuse numbers that cannot be meant."""
         if self.sample_rate < 1 or self.length < 1:
             raise InvalidValue("sample_rate and length must be those of the recording")
+        if len(self.new) > MOST_NEW:
+            raise InvalidValue(f"{len(self.new)} groups are new, but at most {MOST_NEW} can be")
         for name in self.new:
             check_name(name)
         if sum(len(mark.corners) for mark in self.marks) > MOST_POINTS:
