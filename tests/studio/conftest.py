@@ -3,6 +3,7 @@ import sound_files
 from studios import QUICK, idle, running
 
 from phinmf.studio import jobs, session
+from phinmf.unmixing.options import UnmixOptions
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -10,7 +11,8 @@ def quickly(tmp_path_factory):
     """Learn little, so that small sounds are unmixed in a moment; log faults elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        patch.setattr(session, "UnmixOptions", lambda **how: QUICK)
+        defaults = UnmixOptions()  # of what learns nothing
+        patch.setattr(session, "UnmixOptions", lambda **how: QUICK if how else defaults)
         patch.setattr(jobs, "warm_up", lambda: None)
         yield
 
