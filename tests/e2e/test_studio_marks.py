@@ -156,12 +156,16 @@ def test_from_the_drop_to_what_pointing_is_worth(marked, browser, recording, dow
 
 def test_marks_survive_a_studio_that_is_killed(marked, browser):
     process, folder = marked
+    version = process.version(folder)
+    pair = [{"group": "bell", "start": 1}, {"group": "rest", "end": 1, "silent": True}]
+    sent = version["marks"] | {"new": ["bell"], "marks": pair}
+    assert process.save(version["revision"], id=version["id"], marks=sent).status == 200
     process.end(signal.SIGKILL)
     process.start()
     show(browser, process, folder)
-    assert len(marks(browser)) == 4
+    assert marks(browser) == pair
     labels = browser.js("[...document.querySelectorAll('.mark title')].map((e) => e.textContent)")
-    assert labels == ["low", "everything else", "everything else", "low"]
+    assert labels == ["bell", "no everything else"]
 
 
 def test_a_finger_brushes_on_a_phone(marked, browser):
