@@ -21,9 +21,11 @@ def engines_here():
     return {name: kind for name, kind in ENGINES.items() if name != "dask"}
 
 
-def growing_noise(M, N):
-    """Frames (1, M, N) whose level rises, so that no block is like another."""
-    return np.random.default_rng(0).standard_normal((1, M, N)) * np.linspace(0.1, 1, N)
+def frames(C=1, M=40, N=4000, dtype=np.float64):
+    """Enough samples that equal frames are not merged; some are silent, and the level rises."""
+    Y = np.random.default_rng(0).standard_normal((C, M, N)) * np.linspace(0.1, 1, N)
+    Y[:, :, 100:130] = 0
+    return Y.astype(dtype)
 
 
 def same(a, b):

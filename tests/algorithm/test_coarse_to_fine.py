@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from few_atoms import check_falling, solvers_on, sound
-from fuzz.formulas import check_fit
+from few_atoms import solvers_on, sound
+from formulas import check_fit
 from hostile import nothing_changes
 from tensor_problems import host, tensor
 
@@ -69,7 +69,6 @@ def test_an_annealed_fit_begins_coarse_and_ends_with_all_atoms(how, dtype, give)
     assert stages(r)[0] < stages(r)[-1] == 24
     assert (r.n_atoms, r.energy) == (24, 1.0)
     check_fit(Y, r, {})
-    check_falling(r)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from clusters import cluster, growing_noise, needs_dask, same, worker_process
+from clusters import cluster, frames, needs_dask, same, worker_process
 from problems import Problem
 from tensor_problems import needs_torch
 
@@ -31,12 +31,7 @@ pytestmark = [
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
 
 
-def frames(C=1, N=6000, dtype=np.float64, M=40):
-    """Enough samples that equal frames are not merged; some are silent, and the level rises."""
-    Y = np.concatenate([growing_noise(M, N)] * C)
-    Y[1:] *= -0.5
-    Y[:, :, 100:130] = 0
-    return Y.astype(dtype)
+frames = functools.partial(frames, N=6000)
 
 
 def lazily(Y, n=700):

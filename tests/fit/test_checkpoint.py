@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from few_atoms import same_bits, sound
 from forging import forged, refusal
-from fuzz.formulas import check_fit
+from formulas import check_fit
 from problems import notes
 from tensor_problems import tensor
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from clusters import engines_here
 from few_atoms import LIKELIHOODS, check_few, eigenvectors, sound
-from fuzz.formulas import check_fit
+from formulas import check_fit
 from problems import serves
 from tensor_problems import host, tensor
 

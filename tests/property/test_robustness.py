@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from fuzz.formulas import check_fit
-from hostile import assert_finite, assert_never_rises, nothing_changes
+from formulas import check_fit
+from hostile import assert_finite, nothing_changes
 from problems import notes
 from sounds import KINDS
 
@@ -11,7 +11,6 @@ import phinmf
 from phinmf.linalg.manifold import orthogonality_error
 
 DTYPES = ["float32", "float64"]
-SLACK = {"float32": 1e-5, "float64": 1e-12}
 FITS = {"n_components": 3, "tol": 0, "random_state": 0}
 
 
@@ -21,7 +20,6 @@ def checked(Y, **how):
     with nothing_changes(Y, *given.values()):
         r = phinmf.tl_nmf(Y, **given, **how)
     check_fit(Y, r, how)
-    assert_never_rises(r.history, SLACK[Y.dtype.name], Y.size)
     assert r.objective <= r.history.start
     X = np.ascontiguousarray(Y.T)
     components = {"components": given["W"].T} if "W" in given else {}
