@@ -89,3 +89,32 @@ def check_story(result, single, entries):
     same = (np.diff(stages) == 0).all(axis=0)
     slack = room * np.maximum(abs(h.objective[:-1]), entries)
     assert (np.diff(h.objective) <= slack)[same].all()
+
+
+def covariance(Y, weights=None):
+    """The mean of yyᵀ over weighted frames and channels."""
+    Y = np.asarray(Y, np.float64)
+    Y = Y[None] if Y.ndim == 2 else Y
+    weights = np.ones(Y.shape[2]) if weights is None else weights
+    return np.einsum("cin,cjn,n->ij", Y, Y, weights) / (len(Y) * weights.sum())
+
+
+def eigenvectors(Y, weights=None):
+    """Eigenvectors of the covariance as rows, strongest first, and their mean powers."""
+    values, vectors = np.linalg.eigh(covariance(Y, weights))
+    return vectors.T[::-1], np.maximum(values[::-1], 0)
+
+
+def check_few(r, Y, P, how, weights=None):
+    """Assert that Φ is diag(Q, I) U, and that the result says what it is."""
+    check_fit(Y, r, how, weights)
+    _, powers = eigenvectors(Y, weights)
+    assert r.n_atoms == P
+    assert np.isclose(r.energy, powers[:P].sum() / powers.sum(), rtol=1e-6)
+    Phi = np.asarray(host(r.Phi), np.float64)
+    seen = Phi @ covariance(Y, weights) @ Phi.T  # diagonal but for the atoms that are learned
+    slack = (1e-6 if host(r.Phi).dtype == np.float32 else 1e-14) * len(Phi) * powers[0]
+    np.testing.assert_allclose(seen[P:, :P], 0, atol=slack)
+    np.testing.assert_allclose(seen[P:, P:], np.diag(powers[P:]), atol=slack)
+    assert (np.diff(r.history.atoms) >= 0).all()
+    assert set(r.history.atoms[-1:]) <= {P}

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from few_atoms import sound
-from problems import notes
+from problems import notes, sound
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler

@@ -124,11 +124,11 @@ def test_updates_are_those_of_the_derivatives_and_never_raise_the_cost(block, mu
 
 
 def test_without_gains_it_is_the_model_of_all_components(block):
-    block, _, W, H = block
+    block, _, *how = block
+    how += [2.0, 1e-3]
     plain, ones = replace(block, A=None), replace(block, A=np.ones_like(block.A))
-    assert np.allclose(plain.updated(W, H, 2.0, 1e-3), ones.updated(W, H, 2.0, 1e-3))
-    for a, b in zip(plain.sums(W, H, 2.0, 1e-3), ones.sums(W, H, 2.0, 1e-3), strict=True):
-        assert np.allclose(a, b)
+    assert np.allclose(plain.updated(*how), ones.updated(*how))
+    assert np.allclose(plain.sums(*how), ones.sums(*how))
 
 
 # ---- where a mark is
