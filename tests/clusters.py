@@ -22,7 +22,7 @@ def engines_here():
     return {name: kind for name, kind in ENGINES.items() if name != "dask"}
 
 
-def frames(C=1, M=40, N=4000, dtype=np.float64):
+def frames(C=1, M=40, N=6000, dtype=np.float64):
     """Enough samples that equal frames are not merged; some are silent, and the level rises."""
     Y = np.random.default_rng(0).standard_normal((C, M, N)) * np.linspace(0.1, 1, N)
     Y[:, :, 100:130] = 0

@@ -29,9 +29,6 @@ pytestmark = [
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
 
 
-frames = functools.partial(frames, N=6000)
-
-
 def lazily(Y, n=700):
     return da.from_array(Y, chunks=(1, -1, n))
 

@@ -70,7 +70,7 @@ def place(request, tmp_path, monkeypatch):
     ],
 )
 def test_same_bits_as_in_memory(place, request, C, dtype, chunk, how):
-    Y = frames(C=C, N=6000, dtype=dtype)
+    Y = frames(C=C, dtype=dtype)
     expected = tl_nmf(Y, **HOW | how)
     same(tl_nmf(da.from_array(Y, chunks=(1, -1, chunk)), **HOW | how), expected)
     if not how:

@@ -7,6 +7,7 @@ import pytest
 from clusters import needs_dask
 from hypothesis import given
 from hypothesis import strategies as st
+from tensor_problems import needs_torch
 
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
@@ -15,6 +16,7 @@ from phinmf.engines.compiled.engine import CompiledEngine, FramesInMemory
 from phinmf.engines.compiled.on_disk import FramesOnDisk
 from phinmf.engines.compiled.shard import PowerModel, Shard, shards_of
 from phinmf.engines.compiled.summation import blocks_of, total
+from phinmf.engines.tensor_shard import TensorShard
 from phinmf.linalg.manifold import random_orthogonal
 
 M, N, K = 6, 1100, 3  # four blocks
@@ -211,3 +213,24 @@ def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between
     objective.move(T)
     assert bool(products) == changed
     np.testing.assert_allclose(engine.frames.X, X, atol=1e-12)
+
+
+def test_the_number_of_threads_of_pytorch_changes_no_bits_and_is_restored():
+    """It differs between workers: one that takes over frames has to continue with the same bits."""
+    needs_torch()
+    import torch
+
+    rng = np.random.default_rng(0)
+    H, W, Y = (rng.random(shape) for shape in ((6000, 3), (40, 3), (2, 6000, 40)))
+    shard = Shard(np.arange(6000) % 3.0, DIVERGENCES["itakura-saito"], Workers(1))
+    shard, before, results = TensorShard("cpu:0", shard), torch.get_num_threads(), []
+    try:
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            with shard.computing():
+                X = shard.placed(Y)
+                results.append(shard.converged_activations(X, H, W, 0.0, 1e-2, 1e-6, 20))
+            assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*results)
