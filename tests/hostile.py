@@ -1,6 +1,5 @@
-"""What a fit must leave as it is, and what must hold for every run."""
+"""What a fit must leave as it is."""
 
-import itertools
 import warnings
 from contextlib import contextmanager
 
@@ -41,11 +40,3 @@ def nothing_changes(*arrays):
 def assert_finite(*values):
     for value in values:
         assert np.isfinite(value).all()
-
-
-def assert_never_rises(history, slack, size):
-    """At one floor and on one set of frames, no outer iteration is above the one before."""
-    for before, after in itertools.pairwise(history):
-        if (before.floor, before.frames) == (after.floor, after.frames):
-            room = slack * max(abs(before.objective), size)
-            assert after.objective <= before.objective + room

@@ -199,3 +199,8 @@ def notes(M=32, n=1500, seed=0):
     for start, frequency in ((0, 0.31), (n // 3, 0.47), (2 * n // 3, 0.31)):
         y[start:] += np.exp(-(t[start:] - start) / 200) * np.sin(frequency * t[start:])
     return to_frames(y, M)
+
+
+def sound(M=24, n=1200, C=1, dtype=np.float64):
+    """Frames (C, M, N) of a small recording, whose channels differ."""
+    return np.stack([notes(M, n, seed) for seed in range(C)]).astype(dtype)

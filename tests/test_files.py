@@ -6,6 +6,7 @@ import sys
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -314,4 +315,18 @@ def test_files_that_would_unpack_to_much_more_are_refused(tmp_path, name, how, c
     with zipfile.ZipFile(path, "a", how) as archive:
         archive.writestr(f"{name}.npy", content)
     with pytest.raises(ValueError, match=said):
+        storage.read(path, "result")
+
+
+def test_a_file_whose_members_overlap_is_refused(tmp_path):
+    """A hundred of them are the same bytes: together they are larger than the file."""
+    path = tmp_path / "a"
+    storage.write(path, "result", {}, {"W": np.zeros(9999)})
+    with zipfile.ZipFile(path, "a") as archive:
+        for n in range(100):
+            twin = copy(archive.getinfo("W.npy"))
+            twin.filename = f"{n}.npy"
+            archive.filelist.append(twin)
+        archive.writestr("last.npy", b"")  # so that the directory is written again
+    with pytest.raises(ValueError, match="damaged .*: its members overlap"):
         storage.read(path, "result")

@@ -43,7 +43,6 @@ def test_a_divergence(monkeypatch):
     for engine in ("array", "array on tensors")[: len(KINDS)]:
         contracts.test_fit("lbfgs", "toy", engine, np.float64, False)
         contracts.test_engine_contract(engine, "toy", 3, 6, 17, False, False)
-    contracts.test_nmf_steps_with_a_penalty_never_raise_the_objective(1.0, "toy")
     for name in ("compiled", "dask"):
         assert not ENGINES[name].supports(DIVERGENCES["toy"])
 

@@ -56,6 +56,13 @@ def test_the_nll_from_its_definition(result):
     assert found.nll == pytest.approx(total.min() / heard.sum() / len(X), abs=5e-3)
 
 
+def test_between_the_levels_of_noise_the_minimum_is_that_of_a_parabola():
+    levels = np.arange(len(prediction.NOISE))
+    found = prediction.lowest(7 + 0.2 * (levels - 3.3) ** 2)
+    noise = np.interp(3.3, levels, np.log(prediction.NOISE))
+    assert found == pytest.approx((7, np.exp(noise)), rel=1e-9)
+
+
 def test_the_divergence_and_the_objective_are_those_of_the_encoded_frames(result):
     model = TLNMF(**HOW).fit(SEEN.T)
     found = held_out(model, UNSEEN)

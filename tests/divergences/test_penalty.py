@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import Problem, notes
+from problems import BETAS, TESTED, Problem, divergence_named, notes
 from tensor_problems import host, tensor, torch
 
 import phinmf
@@ -48,11 +48,12 @@ def test_the_update_is_the_root_of_fevotte(rng):
     assert np.allclose(p.engine.activations(), H, rtol=1e-12)
 
 
+@settings(max_examples=200)
 @given(
     seed=st.integers(0, 2**32 - 1),
     N=st.integers(1, 12),
     C=st.integers(1, 2),
-    divergence=st.sampled_from(DIVERGENCES),
+    divergence=st.sampled_from([*TESTED, *BETAS]),
     gamma=st.sampled_from([0.5, 0.8, 1.0]),
     smoothness=st.sampled_from([0.0, 1e-3, 1.0, 300.0]),
     mu=st.sampled_from([0.0, 5.0, 1e4]),
@@ -62,13 +63,11 @@ def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoo
     rng = np.random.default_rng(seed)
     Y = rng.standard_normal((C, 5, N)) * (rng.random(N) > 0.2)
     weights, links = rng.integers(0, 3, N).astype(float), rng.random(N) > 0.3
-    measure = phinmf.divergences.DIVERGENCES.get(divergence, divergence)
-    if name == "compiled" and not ENGINES[name].supports(measure):
-        return
-    on_tensors = name == "tensors"
-    give = tensor if on_tensors else np.asarray
-    kind = "array" if on_tensors else name
-    frames = engine(kind, give(Y), divergence, weights=weights, links=links)
+    measure = divergence_named(divergence)
+    gamma, smoothness = min(gamma, measure.max_exponent), smoothness * measure.smooth_updates
+    give = tensor if name == "tensors" else np.asarray
+    kind = "compiled" if name == "compiled" and ENGINES[name].supports(measure) else "array"
+    frames = engine(kind, give(Y), measure, weights=weights, links=links)
     H = rng.exponential(size=(3, N)) * (rng.random((3, N)) > 0.1)
     frames.set_activations(give(H))
     W = rng.dirichlet(np.ones(5), 3).T
@@ -79,7 +78,7 @@ def test_nmf_steps_never_raise_the_objective(seed, N, C, divergence, gamma, smoo
     for _ in range(6):
         W = nmf_step(frames, W, model.penalty, 1e-3, gamma)
         after = sum(model.costs(W, 1e-3))
-        assert after <= before + 1e-10 * (abs(before) + Y.size)
+        assert after <= before + 1e-12 * (abs(before) + Y.size)
         before = after
     H = host(frames.activations())
     expected = roughness(H, frames.links)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import soundfile
 from kept import QUICK, check_whole, everything, unchanged_by
@@ -126,11 +127,15 @@ def test_what_is_added_while_it_learns_stays(song, out, monkeypatch):
     assert [path.name for path in out.parent.iterdir()] == ["song"]
 
 
-def test_save_keeps_what_it_did_not_write(here):
-    u = phinmf.unmix(tones(2000), RATE, 2, window=64, solver=None, seed=0)
+def test_save_writes_the_same_folder_and_keeps_what_it_did_not_write(here):
+    u = phinmf.unmix(tones(2000, 2), RATE, 2, window=64, solver=None, seed=0)
     u.save("x")
-    u.save("x", overwrite=True, subtype="PCM_16")
-    check_alone(here / "x")
+    sounds = [soundfile.read(here / f"x/component_0{k}.wav")[0] for k in (1, 2)]
+    assert np.allclose(sum(sounds), u.mixture, atol=1e-6)
+    with pytest.raises(FileExistsError):
+        u.save("x")
+    u.save("x", overwrite=True, format="flac", subtype="PCM_16")
+    check_alone(here / "x", "component_02.flac")
     (here / "x/thesis.tex").write_text("years of work")
     before = everything(here)
     with pytest.raises(FileExistsError, match=r"thesis\.tex"):

@@ -11,14 +11,12 @@ import time
 
 import numpy as np
 import pytest
-from clusters import cluster, growing_noise, needs_dask, same, worker_process
-from problems import Problem
+from clusters import cluster, frames, needs_dask, same, worker_process
 from tensor_problems import needs_torch
 
 import phinmf
 from phinmf import TLNMF, Checkpoint, Method, tl_nmf
-from phinmf.engines.dask import DaskEngine
-from phinmf.linalg.manifold import random_orthogonal
+from phinmf.solvers import QuasiNewton
 
 needs_dask()
 import dask
@@ -29,14 +27,6 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="a process cannot be killed by a signal"),
 ]
 HOW = {"n_components": 3, "random_state": 0, "max_iter": 8, "tol": 0}
-
-
-def frames(C=1, N=6000, dtype=np.float64, M=40):
-    """Enough samples that equal frames are not merged; some are silent, and the level rises."""
-    Y = np.concatenate([growing_noise(M, N)] * C)
-    Y[1:] *= -0.5
-    Y[:, :, 100:130] = 0
-    return Y.astype(dtype)
 
 
 def lazily(Y, n=700):
@@ -64,6 +54,7 @@ def client():
         ({}, {"n_atoms": 9, "max_iter": 12}),
         ({"dtype": np.float32}, {"n_atoms": 0.9, "sample_weight": np.arange(6000) % 5}),
         ({}, {"solver": "quasi-newton", "method": Method(anneal=False), "init": "random"}),
+        ({}, {"solver": QuasiNewton(metric="exact")}),
         ({}, {"solver": None}),
         ({}, {"H": np.random.default_rng(0).random((3, 6000)), "fixed": "H"}),
         ({"N": 300}, {}),
@@ -89,35 +80,6 @@ def test_a_given_model(client):
 def test_any_number_of_workers_gives_the_same_bits(n_workers, threads_per_worker):
     with cluster(n_workers, processes=False, threads_per_worker=threads_per_worker):
         same(tl_nmf(lazily(frames()), **HOW), expected())
-
-
-def test_every_method_returns_what_the_compiled_engine_returns(client):
-    """The same calls, also some that the algorithm never makes."""
-    p = Problem(3, M=12, N=3000, engine="compiled")
-    T, S = random_orthogonal(12, p.rng), np.asfortranarray(random_orthogonal(12, p.rng))
-    answers = []
-    with DaskEngine(p.Y, p.divergence) as on_cluster:
-        for engine in (p.engine, on_cluster):
-            engine.rotate(p.Phi)
-            engine.set_activations(p.H)
-            before = engine.lazy_activations()
-            objective = engine.objective(p.W, p.eps)
-            values = [*objective.evaluate(T), *objective.evaluate(S)]
-            objective.move(T)
-            values += [*objective.evaluate(), *objective.evaluate(S), objective.curvature()]
-            objective.move(S)
-            values += [objective.bound(), objective.loss(), engine.energies(), engine.powers()]
-            values += engine.nmf_pass(p.W, phinmf.divergences.Penalty(0.1), p.eps, 1.0)
-            engine.scale_activations(p.rng.random(p.W.shape[1]) * 0 + 0.3)
-            values += [engine.activations(), engine.activation_sums()]
-            engine.rest()
-            engine.rotate(p.Phi)
-            engine.set_activations(before)
-            engine.converge_activations(p.W, phinmf.divergences.Penalty(0.1), p.eps, 1e-6, 20)
-            values += [engine.activations(), engine.objective(p.W, p.eps).loss()]
-            answers.append(values)
-    for a, b in zip(*answers, strict=True):
-        assert np.array_equal(a, b)
 
 
 def kill(client, n):

@@ -7,6 +7,7 @@ import pytest
 from clusters import needs_dask
 from hypothesis import given
 from hypothesis import strategies as st
+from tensor_problems import needs_torch
 
 from phinmf.arrays import with_separate_channels
 from phinmf.arrays.threads import Workers
@@ -15,6 +16,7 @@ from phinmf.engines.compiled.engine import CompiledEngine, FramesInMemory
 from phinmf.engines.compiled.on_disk import FramesOnDisk
 from phinmf.engines.compiled.shard import PowerModel, Shard, shards_of
 from phinmf.engines.compiled.summation import blocks_of, total
+from phinmf.engines.tensor_shard import TensorShard
 from phinmf.linalg.manifold import random_orthogonal
 
 M, N, K = 6, 1100, 3  # four blocks
@@ -33,6 +35,7 @@ class Numbers:
         self.V_hat = rng.random((N, M)).astype(dtype) + dtype(0.1)
         self.T = random_orthogonal(M, rng, dtype)
         self.rates = np.full(K, 0.1)
+        self.W.flags.writeable = self.T.flags.writeable = False
 
     def shards(self, number=1, divergence="itakura-saito", n_threads=1):
         workers = Workers(n_threads)
@@ -71,20 +74,19 @@ class Numbers:
         }
 
 
-kinds = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     ("C", "dtype", "equal"), [(1, np.float64, True), (2, np.float32, False), (2, np.float64, True)]
 )
-
-
-@kinds
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize(("number", "n_threads"), [(1, 3), (3, 2), (99, 1)])
 def test_the_number_of_shards_and_threads_changes_no_bits(
     C, dtype, equal, divergence, number, n_threads
 ):
+    """Nor does pickling; W and T are read-only."""
     numbers = Numbers(C, dtype, equal)
     (whole,) = numbers.shards(divergence=divergence)
     parts = numbers.shards(number, divergence, n_threads)
+    parts[1:] = pickle.loads(pickle.dumps(parts[1:]))
     assert len(parts) == min(number, len(blocks_of(N)))
     for name, nodes in numbers.sums(whole).items():
         expected = total(sum(whole.nodes), nodes)
@@ -96,21 +98,15 @@ def test_the_number_of_shards_and_threads_changes_no_bits(
         assert computed.dtype == dtype
 
 
-@kinds
-def test_a_shard_changes_none_of_its_arguments_and_survives_pickling(C, dtype, equal):
-    numbers = Numbers(C, dtype, equal)
-    shard = numbers.shards(2)[1]
-    X, H, V_hat = arguments = numbers.rows(shard)
-    for array in (*arguments, numbers.W, numbers.T):
-        array.flags.writeable = False
-    again = pickle.loads(pickle.dumps(shard))
+def test_the_trial_point_is_kept_where_there_is_room_for_it():
+    numbers = Numbers()
+    (shard,) = numbers.shards()
+    X, _, V_hat = numbers.rows(shard)
+    X.flags.writeable = V_hat.flags.writeable = False
     out = np.empty_like(X)
-    for model in (PowerModel(H, numbers.W.T.copy()), PowerModel(V_hat)):
-        nodes = [s.evaluate(X, model, EPS, numbers.T, o) for s, o in ((shard, out), (again, None))]
-        assert all(np.array_equal(a, b) for a, b in zip(*(n[0].sums for n in nodes), strict=True))
+    nodes = [shard.evaluate(X, PowerModel(V_hat), EPS, numbers.T, room) for room in (out, None)]
+    assert all(map(np.array_equal, *(n[0].sums for n in nodes)))
     assert np.array_equal(out, shard.rotated(X, numbers.T))
-    numbers.sums(shard)
-    numbers.frames(shard)
 
 
 def test_frames_that_do_not_fit_are_refused_by_what_helps(monkeypatch):
@@ -219,9 +215,22 @@ def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between
     np.testing.assert_allclose(engine.frames.X, X, atol=1e-12)
 
 
-@pytest.mark.full
-def test_smooth_activations_are_refused_on_disk():
-    numbers = Numbers()
-    engine = engine_on(on_disk, numbers, 2)
-    with pytest.raises(ValueError, match="needs all frames in memory, but they do not fit"):
-        engine.nmf_pass(numbers.W, Penalty(0.1, 3.0), EPS, 1.0)
+def test_the_number_of_threads_of_pytorch_changes_no_bits_and_is_restored():
+    """It differs between workers: one that takes over frames has to continue with the same bits."""
+    needs_torch()
+    import torch
+
+    rng = np.random.default_rng(0)
+    H, W, Y = (rng.random(shape) for shape in ((6000, 3), (40, 3), (2, 6000, 40)))
+    shard = Shard(np.arange(6000) % 3.0, DIVERGENCES["itakura-saito"], Workers(1))
+    shard, before, results = TensorShard("cpu:0", shard), torch.get_num_threads(), []
+    try:
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            with shard.computing():
+                X = shard.placed(Y)
+                results.append(shard.converged_activations(X, H, W, 0.0, 1e-2, 1e-6, 20))
+            assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*results)

@@ -18,7 +18,7 @@ M = 12  #: samples of a frame
 BLOCK = 2 * M  #: the default number of frames of a step
 
 
-def frames(N=20 * BLOCK, seed=0, K=2, dtype=np.float64):
+def frames(N=20 * BLOCK, seed=0, K=2, dtype=np.float64, M=M):
     """Return frames (M, N) whose power has K components in an unknown transform."""
     rng = np.random.default_rng(seed)
     W, H = rng.exponential(size=(M, K)) ** 3, rng.exponential(size=(K, N)) ** 2
@@ -144,11 +144,8 @@ def test_a_row_of_the_history_is_the_cost_before_anything_is_learned_from_its_bl
 
 def test_one_pass_keeps_most_of_what_a_fit_to_all_frames_gains():
     """On frames of a hidden transform, of a seed by which nothing was chosen."""
-    seed, M, K, N = 22, 32, 4, 6000
-    rng = np.random.default_rng(seed)
-    W, H = rng.exponential(size=(M, K)) ** 3, rng.exponential(size=(K, N)) ** 2
-    X = rng.standard_normal((M, N)) * np.sqrt(W @ H / (W @ H).mean() + 1e-3)
-    known, unseen = np.split(X.T @ random_orthogonal(M, rng), [4800])
+    seed, K = 22, 4
+    known, unseen = np.split(frames(6000, seed, K, M=32).T, [4800])
     fixed = TLNMF(K, random_state=seed, solver=None).fit(known).score(unseen)
     whole = TLNMF(K, random_state=seed).fit(known).score(unseen)
     online = TLNMF(K, random_state=seed)
@@ -252,26 +249,20 @@ def test_weights_count_as_often_as_they_say():
 
 
 def test_it_goes_on_from_a_fit_and_a_fit_forgets_it():
-    Y = frames(N=10 * BLOCK)
-    fitted = model().fit(Y.T)
-    Phi, cost = fitted.transform_matrix_, fitted.objective_
-    fitted.partial_fit(Y.T[: 2 * BLOCK])
+    """A few frames do not replace what the fit has learned."""
+    X = frames(N=10 * BLOCK).T
+    fitted = model().fit(X)
+    Phi, cost, score = fitted.transform_matrix_.copy(), fitted.objective_, fitted.score(X)
+    for n in (1, 5, BLOCK + 1):
+        fitted.fit(X).partial_fit(X[:n])
+        assert np.array_equal(fitted.transform_matrix_, Phi)
+        assert fitted.score(X) == score
+        assert fitted.n_frames_seen_ == n
+    fitted.fit(X).partial_fit(X[: 2 * BLOCK])
     assert fitted.n_steps_ == 2
     assert abs((fitted.transform_matrix_ @ Phi.T).diagonal()).mean() > 0.5
-    assert fitted.fit(Y.T).objective_ == cost
+    assert fitted.fit(X).objective_ == cost
     assert not hasattr(fitted, "n_steps_")
-    assert fitted.partial_fit(Y.T[:5]).n_frames_seen_ == 5
-
-
-@pytest.mark.parametrize("n", [1, 5, BLOCK + 1])
-def test_a_few_frames_after_fit_do_not_replace_what_it_learned(n):
-    Y = frames(N=10 * BLOCK)
-    online = model().fit(Y.T)
-    before = online.transform_matrix_.copy(), online.score(Y.T)
-    online.partial_fit(Y[:, :n].T)
-    assert np.array_equal(online.transform_matrix_, before[0])
-    assert online.score(Y.T) == before[1]
-    assert online.n_frames_seen_ == n
 
 
 def test_parameters_may_change_but_not_the_number_of_components():

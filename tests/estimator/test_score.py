@@ -66,13 +66,8 @@ def test_the_score_is_minus_the_held_out_likelihood_of_the_same_parts():
     assert model.score(X) == -held_out(model, X.T).nll == model.score(X, None)
     assert model.score(X[::-1]) == pytest.approx(model.score(X), rel=1e-6)
     assert model.score(0 * X[:3]) == 0
+    n = np.arange(len(X)) % 3
+    repeated = model.score(np.repeat(X, n, axis=0))
+    assert model.score(X, sample_weight=0.1 * n) == pytest.approx(repeated, rel=1e-9)
     with pytest.raises(NotFittedError):
         TLNMF().score(X)
-
-
-def test_weights_of_frames_in_a_score():
-    X = notes().T
-    model, n = TLNMF(**QUICK).fit(X), np.arange(len(X)) % 3
-    repeated = model.score(np.repeat(X, n, axis=0))
-    assert model.score(X, sample_weight=n) == pytest.approx(repeated, rel=1e-9)
-    assert model.score(X, sample_weight=0.1 * n) == pytest.approx(repeated, rel=1e-9)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from few_atoms import same_bits
+from clusters import same
 from problems import notes
 from tensor_problems import tensor, torch
 
@@ -97,7 +97,7 @@ def test_arrays_are_computed_there_and_come_back(another_device):
     states = []
     r = tl_nmf(Y, 2, device="cuda", callback=states.append, **ONCE)
     assert another_device == ["cuda"]
-    assert same_bits(r, tl_nmf(tensor(Y), 2, **ONCE))
+    same(r, tl_nmf(tensor(Y), 2, **ONCE))
     assert numpy_only(r.Phi, r.W, r.H, *(s.Phi for s in states), *(s.W for s in states))
     model = TLNMF(2, device="cuda", n_init=2, **ONCE)
     H = model.fit_transform(Y.T)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from clusters import engines_here
-from few_atoms import LIKELIHOODS, check_few, eigenvectors, sound
-from fuzz.formulas import check_fit
-from problems import serves
+from formulas import check_few, check_fit, eigenvectors
+from problems import serves, sound
 from tensor_problems import host, tensor
 
 from phinmf import Method, Status, tl_nmf
@@ -118,7 +117,7 @@ def test_a_start_is_kept_as_far_as_the_subspace_allows():
     assert few.objective < fresh.objective  # W and H say something about the frames
 
 
-@pytest.mark.parametrize("divergence", LIKELIHOODS)
+@pytest.mark.parametrize("divergence", ["itakura-saito", "gaussian"])
 @pytest.mark.parametrize("engine", ["compiled", "tensors"])
 def test_few_atoms_are_not_compared_with_a_start_over_all_of_them(divergence, engine):
     """The weak rows of a good start cost less than nothing with the Gaussian likelihood."""

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from few_atoms import sound
 from pandas import DataFrame
-from problems import notes
+from problems import notes, sound
 from scipy.sparse import csr_matrix
 from tensor_problems import tensor
 

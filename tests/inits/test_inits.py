@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from formulas import covariance
 from problems import notes
 from tensor_problems import KINDS, host
 
@@ -38,9 +39,10 @@ def test_rows_are_eigenvectors_of_the_weighted_covariance_strongest_first(
     weights = rng.integers(1, 4, N).astype(float) if weighted else np.ones(N)
     frames = Frames(kind(Y), weights if weighted else None)
     rows, powers = (host(x) for x in frames.karhunen_loeve)
-    A = np.einsum("cin,cjn,n->ij", Y, Y, weights) / (C * weights.sum())
     np.testing.assert_allclose(rows @ rows.T, np.eye(30), atol=1e-13)
-    np.testing.assert_allclose(rows @ A @ rows.T, np.diag(powers), atol=1e-15 * 30 * powers[0])
+    np.testing.assert_allclose(
+        rows @ covariance(Y, weights) @ rows.T, np.diag(powers), atol=1e-15 * 30 * powers[0]
+    )
     assert np.count_nonzero(powers) <= N * C
     assert (np.diff(powers) <= 0).all()
     assert np.array_equal(host(KLT().start(frames, rng, np.float64)), rows)

@@ -146,6 +146,7 @@ NONSENSE = {
     "similarity of others": {"similarity": [[1.0]]},
     "a group of nobody": {"groups": {"a": {"file": "a.wav", "components": [3]}}},
     "seconds in words": {"seconds": {"learning": "long"}},
+    "another version": {"layout": 1},
 }
 
 
@@ -161,14 +162,8 @@ def test_nonsense_is_damaged(from_memory, capsys, name):
     path.write_text(json.dumps(content))
     for command in (["report", str(from_memory)], ["unmix", str(from_memory), "--groups", "1"]):
         assert main(command) == 1
-        assert f"{path} is damaged" in capsys.readouterr().err
-
-
-def test_a_folder_of_another_version_is_not_read(from_memory):
-    path = from_memory / "result.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"layout": 1}))
-    with pytest.raises(ValueError, match="another version wrote it"):
-        listing.read(from_memory)
+        said = capsys.readouterr().err
+        assert ("another version wrote it" if "layout" in change else f"{path} is damaged") in said
 
 
 def test_a_folder_from_memory(from_memory):

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -96,19 +95,6 @@ def test_saving_changes_the_listing_alone(folder):
     with pytest.raises(MixChanged) as caught:
         save_mix(folder, Mix([Group("bass", [1])]))
     assert caught.value.mix == record.mix
-
-
-def test_of_many_at_once_one_wins(folder):
-    def save(name):
-        try:
-            return save_mix(folder, Mix([Group(name, [1])])).mix
-        except MixChanged:
-            return None
-
-    with ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(save, "abcdefgh"))
-    (won,) = [mix for mix in outcomes if mix is not None]
-    assert listing.read(folder).mix == won
 
 
 # ---- added up in the folder ----------------------------------------------------------------------

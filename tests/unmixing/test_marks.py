@@ -69,19 +69,15 @@ class Dense:
         divergence = ItakuraSaito().value(self.V, self.model(W, H), self.eps).sum()
         return divergence + self.mu * W.sum(axis=0) @ H.sum(axis=1)
 
-    def of_H(self, W, H):
-        """The negative and the positive part of the derivative by H."""
+    def slopes(self, W, H):
+        """The negative and the positive part of the derivatives by H and by W."""
         v_hat = self.model(W, H)
-        P, Q = (self.V + self.eps) / v_hat**2, 1 / v_hat
-        parts = (np.einsum("kpn,pn,pk->kn", self.G, E, W) for E in (P, Q))
-        return next(parts), next(parts) + self.mu * W.sum(axis=0)[:, None]
-
-    def of_W(self, W, H):
-        """The same by W."""
-        v_hat = self.model(W, H)
-        P, Q = (self.V + self.eps) / v_hat**2, 1 / v_hat
-        parts = (np.einsum("kpn,pn,kn->pk", self.G, E, H) for E in (P, Q))
-        return next(parts), next(parts) + self.mu * H.sum(axis=1)
+        entries = (self.V + self.eps) / v_hat**2, 1 / v_hat
+        by_H = [np.einsum("kpn,pn,pk->kn", self.G, E, W) for E in entries]
+        by_W = [np.einsum("kpn,pn,kn->pk", self.G, E, H) for E in entries]
+        by_H[1] += self.mu * W.sum(axis=0)[:, None]
+        by_W[1] += self.mu * H.sum(axis=1)
+        return by_H, by_W
 
 
 @pytest.fixture
@@ -109,32 +105,31 @@ def test_updates_are_those_of_the_derivatives_and_never_raise_the_cost(block, mu
     block, member, W, H = block
     dense = Dense(block, member, mu)
     for k, p, n in ((0, 2, 3), (1, 0, 7), (4, 6, 10)):
-        minus, plus = dense.of_H(W, H)
+        by_H, by_W = (plus - minus for minus, plus in dense.slopes(W, H))
         difference = slope(lambda H: dense.cost(W, H), H, (k, n))
-        assert difference == pytest.approx((plus - minus)[k, n], rel=1e-4, abs=1e-4)
-        minus, plus = dense.of_W(W, H)
+        assert difference == pytest.approx(by_H[k, n], rel=1e-4, abs=1e-4)
         difference = slope(lambda W: dense.cost(W, H), W, (p, k))
-        assert difference == pytest.approx((plus - minus)[p, k], rel=1e-4, abs=1e-4)
+        assert difference == pytest.approx(by_W[p, k], rel=1e-4, abs=1e-4)
     costs = [dense.cost(W, H)]
     for _ in range(10):
-        minus, plus = dense.of_H(W, H)
+        (minus, plus), _ = dense.slopes(W, H)
         expected = H * minus / plus
         H = block.updated(W, H, mu, dense.eps)
         assert np.allclose(H, expected)
         costs.append(dense.cost(W, H))
         sums = block.sums(W, H, mu, dense.eps)
-        assert np.allclose(sums, dense.of_W(W, H))
+        assert np.allclose(sums, dense.slopes(W, H)[1])
         W = W * sums[0] / sums[1]
         costs.append(dense.cost(W, H))
     assert (np.diff(costs) <= 1e-9).all()
 
 
 def test_without_gains_it_is_the_model_of_all_components(block):
-    block, _, W, H = block
+    block, _, *how = block
+    how += [2.0, 1e-3]
     plain, ones = replace(block, A=None), replace(block, A=np.ones_like(block.A))
-    assert np.allclose(plain.updated(W, H, 2.0, 1e-3), ones.updated(W, H, 2.0, 1e-3))
-    for a, b in zip(plain.sums(W, H, 2.0, 1e-3), ones.sums(W, H, 2.0, 1e-3), strict=True):
-        assert np.allclose(a, b)
+    assert np.allclose(plain.updated(*how), ones.updated(*how))
+    assert np.allclose(plain.sums(*how), ones.sums(*how))
 
 
 # ---- where a mark is

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import soundfile
 from sound_files import RATE, tones
 
 import phinmf
@@ -57,17 +56,6 @@ def test_a_notebook_shows_the_player():
     assert phinmf.unmix(tones(3000, 2), RATE, 3, **QUICK)._repr_html_().startswith("<iframe")
 
 
-def test_save_writes_the_same_folder(tmp_path):
-    u = phinmf.unmix(tones(2000, 2), RATE, 2, **QUICK)
-    folder = u.save(tmp_path / "x")
-    sounds = [soundfile.read(folder / f"component_0{k}.wav")[0] for k in (1, 2)]
-    assert np.allclose(sum(sounds), u.mixture, atol=1e-6)
-    with pytest.raises(FileExistsError):
-        u.save(tmp_path / "x")
-    u.save(tmp_path / "y", format="flac", subtype="PCM_16")
-    assert (tmp_path / "y/component_02.flac").exists()
-
-
 # ---- models --------------------------------------------------------------------------------------
 
 
@@ -114,9 +102,6 @@ def test_models_that_do_not_fit(unmixing, tmp_path):
     odd.save(path)
     with pytest.raises(ValueError, match="windows of 3 samples, but an even number"):
         UnmixModel.load(path)
-    path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(ValueError, match="damaged or not a file of phinmf"):
-        phinmf.unmix(tones(2000), RATE, model=path)
 
 
 #: What `Unmixing.refine` cannot use, and what the error names.

@@ -1,4 +1,8 @@
-"""A folder with files of a user, the commands that run in it, and what they changed."""
+"""Random commands, in a folder that is full of somebody else's work.
+
+Whatever the exit code is, that work must be as it was; what is new must be whole folders that add
+up as they say.
+"""
 
 import contextlib
 import faulthandler
@@ -10,17 +14,22 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
-from fuzz import hostile_files, written
-from fuzz.hostile_files import NAMES, pick
+import hostile_files
+import numpy as np
+import pytest
+from hostile_files import NAMES, pick
+from kept import check_folder, strict
+
 from phinmf.cli import main
 
+pytestmark = pytest.mark.full
+SEED, ATTACKS, SECONDS = 12, 400, 40
 QUICK = ["-k", "2", "--window", "64", "--max-time", "0.1", "--threads", "1"]
-
-
-SECONDS = 60  #: after which a command that hangs ends the process with its traceback
+PATIENCE = 60  #: after which a command that hangs ends the process with its traceback
 
 
 @functools.cache
@@ -39,7 +48,7 @@ def run(words, top):
     here = os.getcwd()
     os.chdir(top)
     try:
-        faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
     except SystemExit as end:
@@ -59,7 +68,7 @@ def run(words, top):
         return code, f"exit code {code}, but no line says why: {err[-500:]!r}"
     if "--json" in words and code in (0, 1) and not {"--help", "--version"} & set(words):
         try:
-            written.strict(out)
+            strict(out)
         except ValueError as error:
             return code, f"--json: {error}: {out[:300]!r}"
     return code, ""
@@ -157,9 +166,56 @@ class Scene:
         for folder in folders:
             fresh = {Path(name).name for name in new if Path(name).parent == folder}
             recording = self.recordings.get(folder.name)
-            if fault := written.check_folder(self.top / folder, recording, fresh):
+            if fault := check_folder(self.top / folder, recording, fresh):
                 return f"{folder}: {fault}"
         for name in map(Path, new):
             if not any(name.parent == each or name in [each, *each.parents] for each in folders):
                 return f"{name} is left behind"
         return ""
+
+
+def sounds(scene):
+    rng = scene.rng
+    suffix = pick(rng, ["wav", "flac", "ogg", "mp3", "aiff", "raw", "w64", "WAV", "txt", ""])
+    song = scene.sound(f"song.{suffix}", hostile=True)
+    words = ["unmix", song, "-o", "new", *QUICK, *scene.flags(no_report=0.6, json=0.3, quiet=0.2)]
+    chances = {
+        "--format": (0.4, hostile_files.FORMATS[:13]), "--subtype": (0.3, hostile_files.SUBTYPES),
+        "--model": (0.2, [str(finished() / "model.npz")]),
+    }  # fmt: skip
+    for name, (chance, values) in chances.items():
+        if rng.random() < chance:
+            words += [name, pick(rng, values)]
+    return words
+
+
+def names(scene):
+    rng, name = scene.rng, pick(scene.rng, NAMES)
+    song = scene.sound(f"{name}.wav"[-250:] if len(name) > 250 else f"{name}.wav")
+    words = ["unmix", song, *QUICK, "-o", pick(rng, [*NAMES[:30], "out"])]
+    words += scene.flags(no_report=0.7, overwrite=0.5, json=0.4, quiet=0.2)
+    if rng.random() < 0.3:
+        words += ["--group", pick(rng, hostile_files.GROUPS)]
+    return words
+
+
+def fault_of(rng):
+    """Run a command in a sandbox, which is removed afterwards; return what broke, or nothing."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
+        top = Path(folder) / "home"
+        top.mkdir()
+        scene = Scene(rng, top)
+        words = pick(rng, [sounds, names])(scene)
+        fault = scene.fault_of(words)
+        return fault and f"{fault}, by {words}"
+
+
+def test_random_commands_break_nothing(recwarn):
+    """The random numbers of an attack come from (seed, number) alone, so each can be repeated."""
+    end, faults = time.monotonic() + SECONDS, []
+    for number in range(ATTACKS):
+        if number >= 10 and time.monotonic() > end:
+            break
+        if fault := fault_of(np.random.default_rng([SEED, number])):
+            faults.append(f"attack {number}: {fault}")
+    assert faults == []
