@@ -326,8 +326,9 @@ class Unmixing:
 
     def __repr__(self) -> str:
         K, n = self.components.shape[:2]
-        how = "bit for bit" if self.exact else f"to {self.null_db:.0f} dB"
-        return f"<Unmixing: {K} components of {n / self.sample_rate:.1f} s, which add up {how}>"
+        how = "bit for bit" if self.exact else f"but for a rest of {self.null_db:.0f} dB"
+        seconds = n / self.sample_rate
+        return f"<Unmixing: {K} components of {seconds:.1f} s that add up to the recording {how}>"
 
 
 def groups_from(groups: Mapping[str, Sequence[int]]) -> list[Group]:
