@@ -215,6 +215,7 @@ def test_a_move_to_the_trial_point_needs_no_product_unless_x_has_changed(between
     np.testing.assert_allclose(engine.frames.X, X, atol=1e-12)
 
 
+@pytest.mark.full
 def test_the_number_of_threads_of_pytorch_changes_no_bits_and_is_restored():
     """It differs between workers: one that takes over frames has to continue with the same bits."""
     needs_torch()
