@@ -63,8 +63,7 @@ def own(tmp_path, unmixed, browser):
     """A studio of its own, with a folder that it may change, and its page."""
     folder = shutil.copytree(unmixed / "few" / "song", tmp_path / "song")
     with studio(tmp_path / "home", folder) as process:
-        browser.look(1280, 1400)
-        show(browser, process, folder)
+        show_untouched(browser, process, folder)
         yield browser, process, folder
         browser.visit("about:blank")
 
