@@ -31,6 +31,7 @@ export class Run {
     this.rate = sounds.version.sample_rate;
     this.pieces = []; // {at, from, to, nodes} in time and in samples of the version
     this.time = 0; // when the next piece begins
+    this.lead = LEAD; // more where the page is slow
     this.fader = new GainNode(context, { gain: 0 });
     this.fader.connect(context.destination);
     const sides = new ChannelMergerNode(context, { numberOfInputs: 2 });
@@ -63,14 +64,23 @@ export class Run {
     this.pieces = this.pieces.filter(({ to, at, from }, i) => (
       at + to - from > now || i === this.pieces.length - 1));
     while (this.next < version.length && this.time < now + ahead * this.rate) {
-      const piece = this.sounds.piece(this.next);
+      const from = this.next;
+      const piece = this.sounds.piece(from);
       if (!piece) return;
-      const late = this.time < now + (LEAD * this.rate) / 2;
-      if (late) this.begin(Math.ceil(now + LEAD * this.rate));
-      const end = Math.min(piece.start + piece.count, endOf(loop, this.next));
+      const late = this.time < this.now + (this.lead * this.rate) / 2;
+      if (late) this.begin(Math.ceil(this.now + this.lead * this.rate));
+      const at = this.time;
+      const end = Math.min(piece.start + piece.count, endOf(loop, from));
       this.schedule(piece, end);
       this.next = end === loop?.end ? loop.start : end;
+      if (this.now + (LEAD * this.rate) / 3 > at) this.retry(from);
     }
+  }
+
+  /** It took too long to schedule a piece, so its channels may not begin together: do it again. */
+  retry(from) {
+    for (const node of this.pieces.pop().nodes) node.stop();
+    Object.assign(this, { next: from, time: 0, lead: 2 * this.lead });
   }
 
   /** Let sound begin, or go on after it was lacking. */
