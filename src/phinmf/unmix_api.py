@@ -146,18 +146,18 @@ def unmix(
     references = references_of(like, rate)
     check_references(references, solver, saved)
     learned = learn(source, options, callback, progress, references) if saved is None else saved
-    return separated(signal, source, learned, None, n_threads, progress)
+    return unmixing_by(learned, signal, source, None, n_threads, progress)
 
 
-def separated(
+def unmixing_by(
+    model: UnmixModel,
     signal: Array,
     source: Source,
-    model: UnmixModel,
     marks: Marks | None = None,
     n_threads: int | None = None,
     progress: Progress = no_progress,
 ) -> Unmixing:
-    """Return the components of a signal, which is that of the source, the strongest first."""
+    """Take a signal, which is that of the source, apart with a model; the strongest comes first."""
     sink = ArraySink(model.K, source, signal.dtype)
     H = separate(source, model, sink, n_threads=n_threads, progress=progress, marks=marks)
     components = sink.components.reshape(model.K, *signal.shape)
@@ -189,7 +189,7 @@ class Unmixing:
     H : array of shape (K, N)
         Activations.
     marks : Marks or None
-        Where groups sound or are silent, as `refine` was told.
+        Where groups sound or are silent: those of `refine`.
     """
 
     components: Array
@@ -216,7 +216,7 @@ class Unmixing:
 
     @property
     def groups(self) -> dict[str, Array]:
-        """What is like each reference sound, and the "rest"; together they are the recording."""
+        """The sound of each reference or marked group, and the "rest": together the recording."""
         groups = with_rest([*self.model.groups], self.model.K) if self.model.groups else []
         return {
             group.name: self.components[np.array(group.components) - 1].sum(axis=0)
@@ -281,7 +281,7 @@ class Unmixing:
             chosen = Marks(self.sample_rate, source.length, boxes, texts("new", new))
         named = None if groups is None else groups_from(groups)
         model = refine(source, self.model, chosen, named, n_threads=n_threads)
-        return separated(self.mixture, source, model, chosen, n_threads)
+        return unmixing_by(model, self.mixture, source, chosen, n_threads)
 
     def save(
         self,

@@ -160,7 +160,7 @@ class Studio:
         """Send a spectrogram of the recording, or of the sum of some components."""
         path, numbers = request.path_params, request.query_params.get("components", "")
         version = self.session.library.version(path["id"])
-        components = tuple(int(n) if n.isdecimal() else 0 for n in numbers.split(",") if numbers)
+        components = tuple(number(text) for text in numbers.split(",") if numbers)
         picture = self.session.pointing.picture(version, path["start"], path["count"], components)
         return Response(picture.tobytes(), media_type=BYTES)
 
@@ -243,3 +243,8 @@ REFUSED = (
     HTTPException, ClientDisconnect, ValueError, TypeError, RuntimeError, OSError, MemoryError,
     Exception,
 )  # fmt: skip
+
+
+def number(text: str) -> int:
+    """Return the number of a component that was sent; 0, which none has, for anything else."""
+    return int(text) if text.isdecimal() and len(text) < 9 else 0
