@@ -170,7 +170,16 @@ def test_spectrograms_of_the_recording_and_of_groups(studio, version):
     assert np.abs(both[0] - both[1]).max() <= 1
     assert picture("0/6000", "1").astype(int).sum() < whole.astype(int).sum()
     assert len(picture("3000/1000")) >= 1
-    for bad in ("0/6001", "6000/1", "-1/5", "0/0", "0/6000?components=4", "0/6000?components=0,x"):
+    long = "0/6000?components=" + 5000 * "1"
+    for bad in (
+        "0/6001",
+        "6000/1",
+        "-1/5",
+        "0/0",
+        "0/6000?components=4",
+        "0/6000?components=0,x",
+        long,
+    ):
         assert studio("GET", f"versions/v1/spectrogram/{bad}").status in (400, 404)
 
 
